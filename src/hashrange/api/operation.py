@@ -1,0 +1,48 @@
+"""What an operation is, and the context its handler receives."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, final
+
+from hashrange.api.shapes import Structure
+from hashrange.clock import Clock
+from hashrange.engine.base import Engine
+from hashrange.storage.catalog import Catalog
+
+Request = dict[str, Any]
+Response = dict[str, Any]
+
+
+@final
+class Context:
+    """The world a request acts in: one account, one region, and the server behind them.
+
+    Shared by all requests of that account and region; holds nothing of a single request.
+    """
+
+    __slots__ = ("account", "catalog", "clock", "engine", "region")
+
+    def __init__(
+        self, account: str, region: str, *, catalog: Catalog, engine: Engine, clock: Clock
+    ) -> None:
+        self.account = account
+        self.region = region
+        self.catalog = catalog
+        self.engine = engine
+        self.clock = clock
+
+
+Handler = Callable[[Context, Request], Awaitable[Response]]
+
+
+@final
+class Operation:
+    """One API operation: its name, the shape of its request, and what it does."""
+
+    __slots__ = ("handler", "name", "shape")
+
+    def __init__(self, name: str, shape: Structure, handler: Handler) -> None:
+        self.name = name
+        self.shape = shape
+        self.handler = handler

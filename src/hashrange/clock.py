@@ -1,0 +1,37 @@
+"""The only source of time: the real clock, and a virtual one that tests move by hand."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Seconds since the epoch, as a float."""
+
+    def now(self) -> float: ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+class VirtualClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+    def set(self, now: float) -> None:
+        """Jump to a time, forwards or backwards."""
+        self._now = now
+
+    def advance(self, seconds: float) -> None:
+        """Move forwards by some seconds."""
+        self._now += seconds

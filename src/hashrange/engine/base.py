@@ -1,0 +1,87 @@
+"""The engine contract: ordered bytes in named stores, and atomic decisions on them.
+
+An engine knows nothing of DynamoDB. It keeps *stores*, each an ordered map from key bytes to value
+bytes, and promises:
+
+1. `write` reads the rows a decision names, calls `decide`, and applies its changes as one atomic,
+   isolated step; when it returns, the step is as durable as the engine was asked to be.
+2. `decide` is pure: the engine may call it more than once and use only the last answer.
+3. A decision is refused with `StaleEpochError` when `decision.epoch` is not the epoch in force
+   inside that very step (a negative epoch is never refused). Changes with `epoch_step` set move
+   the epoch on by one, in the same step.
+4. `read` sees one snapshot; a read that starts after a write was acknowledged sees that write.
+5. The first four bytes of an item key are its placement hash; an engine may spread a store over
+   shards by ranges of it. The embedded engines keep every store in one ordered map.
+6. Failures are `EngineError` (nothing happened) or `UnknownOutcomeError`; nothing else escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, final
+
+StoreKey = tuple[str, bytes]
+"""A row's address: store name ([a-z0-9_]+) and key bytes."""
+
+Row = tuple[bytes, bytes]
+
+ANY_EPOCH = -1
+
+
+@final
+class Changes:
+    """What a decision wants done, and the outcome to report to its caller."""
+
+    __slots__ = ("creates", "deletes", "drops", "epoch_step", "outcome", "puts", "tallies")
+
+    def __init__(self, outcome: object = None) -> None:
+        self.outcome = outcome
+        self.puts: list[tuple[str, bytes, bytes]] = []
+        self.deletes: list[StoreKey] = []
+        # (store, change of its row count, change of its bytes): kept per store, see `Engine.tally`.
+        self.tallies: list[tuple[str, int, int]] = []
+        self.creates: list[str] = []
+        self.drops: list[str] = []
+        self.epoch_step = False
+
+
+class Decision(Protocol):
+    """A write, as a pure function of the rows it must see."""
+
+    @property
+    def epoch(self) -> int:
+        """The catalog epoch it was built on, or ANY_EPOCH."""
+
+    @property
+    def keys(self) -> Sequence[StoreKey]:
+        """The rows it must see, in the order `decide` receives them."""
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        """Return the changes for these rows. Pure; an exception refuses the write unchanged."""
+
+
+class Engine(Protocol):
+    """Ordered bytes with atomic decisions; every method may be called from one event loop only."""
+
+    def epoch(self) -> int:
+        """Return the newest catalog epoch this process knows of; cheap enough for every request."""
+
+    async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+        """Return the rows at these keys, from one snapshot; an absent store reads as empty."""
+
+    async def range(
+        self, store: str, lower: bytes, upper: bytes, *, reverse: bool, rows_max: int, bytes_max: int
+    ) -> tuple[list[Row], bool]:
+        """Return rows with lower <= key < upper in key order, and whether the range ended there.
+
+        Stops after `rows_max` rows, or after the row with which the values reach `bytes_max`.
+        """
+
+    async def write(self, decision: Decision) -> object:
+        """Apply a decision and return its outcome."""
+
+    async def tally(self, store: str) -> tuple[int, int]:
+        """Return the sums of the tallies written for a store: rows and bytes."""
+
+    async def close(self) -> None:
+        """Finish what is under way, then let go of files."""

@@ -1,0 +1,117 @@
+"""Tables and indexes as the data path sees them: keys, projections and where the rows are.
+
+Built once from a catalog record and shared by all requests until the catalog changes; immutable by
+convention. The full description of a table (billing, tags, states) stays in its catalog record.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+
+@final
+class KeyPart:
+    """One key attribute: its name and its type, "S", "N" or "B"."""
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, name: str, type: str) -> None:
+        self.name = name
+        self.type = type
+
+
+@final
+class Index:
+    """A secondary index. `projected` is None when all attributes are copied."""
+
+    __slots__ = (
+        "is_global",
+        "key_names",
+        "name",
+        "parts",
+        "partition",
+        "projected",
+        "projection_type",
+        "queryable",
+        "sort",
+        "store",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        store: str,
+        *,
+        is_global: bool,
+        partition: tuple[KeyPart, ...],
+        sort: tuple[KeyPart, ...],
+        projection_type: str,
+        projected: frozenset[str] | None,
+        queryable: bool = True,
+    ) -> None:
+        self.name = name
+        self.store = store
+        self.is_global = is_global
+        self.partition = partition
+        self.sort = sort
+        self.parts = partition + sort
+        self.key_names = tuple(part.name for part in self.parts)
+        self.projection_type = projection_type  # ALL, KEYS_ONLY or INCLUDE
+        # Names kept in the index rows: index keys, table keys and included attributes.
+        self.projected = projected
+        self.queryable = queryable  # False while a new global index is being filled
+
+
+@final
+class Table:
+    """A table: its keys, its indexes and its stores."""
+
+    __slots__ = (
+        "account",
+        "arn",
+        "by_name",
+        "epoch",
+        "id",
+        "indexes",
+        "key_names",
+        "local_indexes",
+        "name",
+        "partition",
+        "parts",
+        "region",
+        "sort",
+        "store",
+        "key_types",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        id: str,
+        account: str,
+        region: str,
+        store: str,
+        partition: KeyPart,
+        sort: KeyPart | None,
+        indexes: tuple[Index, ...],
+        key_types: dict[str, str],
+        epoch: int,
+    ) -> None:
+        self.name = name
+        self.id = id
+        self.account = account
+        self.region = region
+        self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
+        self.store = store
+        self.partition = partition
+        self.sort = sort
+        self.parts = (partition,) if sort is None else (partition, sort)
+        self.key_names = tuple(part.name for part in self.parts)
+        self.indexes = indexes
+        self.local_indexes = tuple(index for index in indexes if not index.is_global)
+        self.by_name = {index.name: index for index in indexes}
+        # Type of every attribute that is a key of the table or of an index.
+        self.key_types = key_types
+        # The catalog epoch this object belongs to; decisions built on it carry it.
+        self.epoch = epoch
