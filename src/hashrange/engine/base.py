@@ -9,10 +9,17 @@ bytes, and promises:
 3. A decision is refused with `StaleEpochError` when `decision.epoch` is not the epoch in force
    inside that very step (a negative epoch is never refused). Changes with `epoch_step` set move
    the epoch on by one, in the same step.
-4. `read` sees one snapshot; a read that starts after a write was acknowledged sees that write.
-5. The first four bytes of an item key are its placement hash; an engine may spread a store over
+4. `read` and `range` each see one snapshot, only ever of acknowledged or about to be acknowledged
+   steps; a read that starts after a write was acknowledged sees that write.
+5. Changes are applied in this order: drops, creates, deletes, puts, tallies. So a put wins over a
+   delete of the same key, and of two puts of one key the later one. Creating a store that exists
+   and dropping or deleting what does not exist do nothing; a put or a tally for a store that does
+   not exist refuses the whole decision with `EngineError`. Dropping a store forgets its tally.
+6. The first four bytes of an item key are its placement hash; an engine may spread a store over
    shards by ranges of it. The embedded engines keep every store in one ordered map.
-6. Failures are `EngineError` (nothing happened) or `UnknownOutcomeError`; nothing else escapes.
+7. Failures are `EngineError` (nothing happened), `UnknownOutcomeError` or `CorruptionError`;
+   besides what `decide` itself raises (which passes unchanged, and nothing happened), nothing else
+   escapes. Cancelling a `write` in flight leaves its outcome unknown to the caller.
 """
 
 from __future__ import annotations
@@ -70,11 +77,19 @@ class Engine(Protocol):
         """Return the rows at these keys, from one snapshot; an absent store reads as empty."""
 
     async def range(
-        self, store: str, lower: bytes, upper: bytes, *, reverse: bool, rows_max: int, bytes_max: int
+        self,
+        store: str,
+        lower: bytes,
+        upper: bytes,
+        *,
+        reverse: bool,
+        rows_max: int,
+        bytes_max: int,
     ) -> tuple[list[Row], bool]:
         """Return rows with lower <= key < upper in key order, and whether the range ended there.
 
-        Stops after `rows_max` rows, or after the row with which the values reach `bytes_max`.
+        Stops after `rows_max` rows (at least 1), or after the row with which the values reach
+        `bytes_max`. A range stopped by either bound has not ended, even if nothing follows.
         """
 
     async def write(self, decision: Decision) -> object:
