@@ -1,0 +1,135 @@
+"""Broken constraints of one request: where they are, how AWS words them, which it reports.
+
+AWS reports at most ten in one message. It echoes the offending value as Java prints it, so a few
+of these texts look like Java objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, final
+
+import orjson
+
+from hashrange.errors import ValidationException
+
+_REPORTED_MAX: Final = 10
+
+# How Java names the structures that occur in lists and maps, told apart by their members.
+_JAVA_NAMES: Final = (
+    ("KeySchemaElement", frozenset(("AttributeName", "KeyType"))),
+    ("AttributeDefinition", frozenset(("AttributeName", "AttributeType"))),
+    ("WriteRequest", frozenset(("PutRequest", "DeleteRequest"))),
+    ("PutRequest", frozenset(("Item",))),
+    ("DeleteRequest", frozenset(("Key",))),
+    ("TransactGetItem", frozenset(("Get",))),
+    ("TransactWriteItem", frozenset(("Put", "Update", "Delete", "ConditionCheck"))),
+    ("Tag", frozenset(("Key", "Value"))),
+)
+_TYPES: Final = frozenset(("S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"))
+
+
+@final
+class Place:
+    """Where a value stands in the request, as older and as newer messages write it."""
+
+    __slots__ = ("lower", "wire")
+
+    def __init__(self, lower: str, wire: str) -> None:
+        self.lower = lower
+        self.wire = wire
+
+    def member(self, name: str) -> Place:
+        """Return the place of a structure's member."""
+        lower = name[0].lower() + name[1:]
+        if not self.wire:
+            return Place(lower, name)
+        return Place(f"{self.lower}.{lower}", f"{self.wire}.{name}")
+
+    def inside(self, key: str) -> Place:
+        """Return the place of a list's or map's member."""
+        return Place(f"{self.lower}.{key}.member", f"{self.wire}.{key}.member")
+
+
+@final
+class Violations:
+    """The constraints a request breaks, in the order they were found."""
+
+    __slots__ = ("_alone", "_late", "_nulls", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._late: list[str] = []
+        self._alone: str | None = None
+        self._nulls = False
+
+    def add(
+        self,
+        place: Place,
+        value: Any,
+        constraint: str,
+        *,
+        named: bool = False,
+        late: bool = False,
+        alone: str | None = None,
+        echo: str | None = None,
+    ) -> None:
+        """Add one; `named` words it without the value, `late` yields to any other.
+
+        `alone` is a text that stands for the whole answer, unless a required member is absent.
+        """
+        if value is None:
+            self._nulls = True
+            text = f"Value null at '{place.lower}'"
+        elif named:
+            text = f"Value at '{place.wire}'"
+        else:
+            text = f"Value '{java_text(value) if echo is None else echo}' at '{place.lower}'"
+        if alone is not None and self._alone is None:
+            self._alone = alone
+        texts = self._late if late else self._texts
+        texts.append(f"{text} failed to satisfy constraint: {constraint}")
+
+    def raise_any(self) -> None:
+        """Raise ValidationException if anything was found."""
+        if self._alone is not None and not self._nulls:
+            raise ValidationException(self._alone)
+        texts = self._texts or self._late
+        if texts:
+            _raise_texts(texts[:_REPORTED_MAX])
+
+
+def _raise_texts(texts: list[str]) -> NoReturn:
+    plural = "" if len(texts) == 1 else "s"
+    raise ValidationException(f"{len(texts)} validation error{plural} detected: {'; '.join(texts)}")
+
+
+def json_text(value: Any) -> str:
+    """Return a value as compact JSON, as newer messages echo it."""
+    return orjson.dumps(value).decode()
+
+
+def java_text(value: Any) -> str:
+    """Return a value as Java prints it, as older messages echo it."""
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(java_text, value))}]"
+    if not isinstance(value, dict):
+        return str(value)
+    name = _java_name(value)
+    if name is None:
+        return "{" + ", ".join(f"{key}={java_text(member)}" for key, member in value.items()) + "}"
+    members = (f"{key[0].lower()}{key[1:]}={java_text(value[key])}" for key in value)
+    return f"{name}({', '.join(members)})"
+
+
+def _java_name(value: dict[str, Any]) -> str | None:
+    names = value.keys()
+    if not names:
+        return None
+    if len(names) == 1 and names <= _TYPES:
+        return "AttributeValue"
+    for name, members in _JAVA_NAMES:
+        if names <= members:
+            return name
+    return None
