@@ -1,0 +1,71 @@
+"""Every bound of the product in one place: DynamoDB's own limits, and the bounds of our buffers.
+
+Names end in the unit and say which end they bound. A bound that AWS enforces carries AWS's figure;
+nothing here is configurable.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Items and values.
+ITEM_BYTES_MAX: Final = 409_600
+PARTITION_KEY_BYTES_MAX: Final = 2048
+SORT_KEY_BYTES_MAX: Final = 1024
+NESTING_LEVELS_MAX: Final = 32  # the attribute itself is level 1
+ATTRIBUTE_NAME_BYTES_MAX: Final = 65_535
+KEY_ATTRIBUTE_NAME_BYTES_MAX: Final = 255
+
+# Numbers. Magnitudes run from 1E-130 to 9.9...E+125.
+NUMBER_DIGITS_MAX: Final = 38
+NUMBER_EXPONENT_MAX: Final = 125
+NUMBER_EXPONENT_MIN: Final = -130
+NUMBER_BYTES_MAX: Final = 21
+
+# Expressions.
+EXPRESSION_BYTES_MAX: Final = 4096
+EXPRESSION_OPERATORS_MAX: Final = 300
+EXPRESSION_VARIABLES_BYTES_MAX: Final = 2_097_152  # all names and values of a request together
+EXPRESSION_VARIABLE_BYTES_MAX: Final = 255  # one name or value placeholder
+EXPRESSION_DEPTH_MAX: Final = 300  # nesting of parentheses and operators in the parser
+IN_OPERANDS_MAX: Final = 100
+PROJECTION_PATHS_MAX: Final = 4096  # cannot be reached within the bytes of an expression
+
+# Requests and pages.
+REQUEST_BODY_BYTES_MAX: Final = 16_777_216
+RESPONSE_PAGE_BYTES_MAX: Final = 1_048_576
+BATCH_GET_KEYS_MAX: Final = 100
+BATCH_GET_RESPONSE_BYTES_MAX: Final = 16_777_216
+BATCH_WRITE_REQUESTS_MAX: Final = 25
+BATCH_WRITE_BYTES_MAX: Final = 16_777_216
+SCAN_SEGMENTS_MAX: Final = 1_000_000
+
+# Transactions.
+TRANSACTION_ACTIONS_MAX: Final = 100
+TRANSACTION_BYTES_MAX: Final = 4_194_304
+CLIENT_TOKEN_CHARACTERS_MAX: Final = 36
+CLIENT_TOKEN_SECONDS: Final = 600
+
+# Tables and indexes.
+TABLES_PER_ACCOUNT_MAX: Final = 2500
+TABLE_NAME_CHARACTERS_MIN: Final = 3
+TABLE_NAME_CHARACTERS_MAX: Final = 255
+TABLE_ARN_CHARACTERS_MAX: Final = 1024
+LIST_TABLES_PAGE_MAX: Final = 100
+TABLES_CHANGING_AT_ONCE_MAX: Final = 500
+GLOBAL_INDEXES_MAX: Final = 20
+LOCAL_INDEXES_MAX: Final = 5
+INDEX_PARTITION_ATTRIBUTES_MAX: Final = 4
+INDEX_SORT_ATTRIBUTES_MAX: Final = 4
+PROJECTED_ATTRIBUTES_MAX: Final = 100  # non-key attributes summed over all indexes
+ITEM_COLLECTION_BYTES_MAX: Final = 10_737_418_240  # only tables with a local index
+TAGS_MAX: Final = 50
+TAG_KEY_CHARACTERS_MAX: Final = 128
+TAG_VALUE_CHARACTERS_MAX: Final = 256
+
+# Capacity.
+READ_UNIT_BYTES: Final = 4096
+WRITE_UNIT_BYTES: Final = 1024
+TABLE_CAPACITY_UNITS_MAX: Final = 40_000
+ACCOUNT_CAPACITY_UNITS_MAX: Final = 80_000
+CAPACITY_DECREASES_PER_DAY_MAX: Final = 27

@@ -1,0 +1,163 @@
+"""Key bytes: order-preserving, self-delimiting encodings of key attributes.
+
+Promise: for two values of one type, the order of their encodings is the order of the values, and
+no encoding is the beginning of another, so that encodings can be joined. A key is the placement
+(a hash of the partition part) and the encoded parts. The format with test vectors is in
+docs/internals/keys.md; changing it makes stored tables unreadable.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64, b2a_base64, hexlify, unhexlify
+from collections.abc import Sequence
+from typing import Final
+from zlib import crc32
+
+from hashrange.limits import NUMBER_EXPONENT_MIN, PARTITION_KEY_BYTES_MAX
+from hashrange.model.numbers import plain
+from hashrange.model.schema import Index, KeyPart, Table
+from hashrange.model.values import Item, Value
+
+PLACEMENT_BYTES: Final = 4
+
+_END: Final = b"\x00\x00"
+_NUL: Final = b"\x00"
+_ESCAPED_NUL: Final = b"\x00\xff"
+
+# First byte of a number.
+_NEGATIVE: Final = 0
+_ZERO: Final = 1
+_POSITIVE: Final = 2
+# Mantissa bytes hold two decimal digits each. They start at 1, to leave a smaller byte for the
+# end; those of negative numbers are complements.
+_POSITIVE_DIGITS: Final = bytes(min(byte + 1, 255) for byte in range(256))
+_NEGATIVE_DIGITS: Final = bytes(max(254 - byte, 0) for byte in range(256))
+_POSITIVE_END: Final = b"\x00"
+_NEGATIVE_END: Final = b"\xff"
+_POSITIVE_DIGITS_BACK: Final = bytes(max(byte - 1, 0) for byte in range(256))
+_NEGATIVE_DIGITS_BACK: Final = bytes(max(254 - byte, 0) for byte in range(256))
+
+# Greater than every key: only placement and binary content can be runs of FF bytes.
+_LAST: Final = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
+
+
+def encode_part(type: str, value: Value) -> bytes:
+    """Return the encoding of a key attribute of this type."""
+    if type == "N":
+        return _encode_number(value["N"])
+    content: bytes = value["S"].encode() if type == "S" else a2b_base64(value["B"])
+    if _NUL in content:
+        content = content.replace(_NUL, _ESCAPED_NUL)
+    return content + _END
+
+
+def prefix_part(type: str, value: Value) -> bytes:
+    """Return what the encodings of all values that begin with this one (S or B) begin with."""
+    return encode_part(type, value)[:-2]
+
+
+def _encode_number(text: str) -> bytes:
+    if text == "0":
+        return b"\x01"
+    negative = text[0] == "-"
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
+    if whole != "0":
+        exponent = len(whole) - 1
+        digits = (whole + fraction).rstrip("0")
+    else:
+        digits = fraction.lstrip("0")
+        exponent = len(digits) - len(fraction) - 1
+    if len(digits) & 1:
+        digits += "0"
+    biased = exponent - NUMBER_EXPONENT_MIN
+    if negative:
+        mantissa = unhexlify(digits).translate(_NEGATIVE_DIGITS)
+        return bytes((_NEGATIVE, 255 - biased)) + mantissa + _NEGATIVE_END
+    return (
+        bytes((_POSITIVE, biased)) + unhexlify(digits).translate(_POSITIVE_DIGITS) + _POSITIVE_END
+    )
+
+
+def successor(prefix: bytes) -> bytes:
+    """Return the smallest bytes greater than everything that starts with `prefix`.
+
+    For the empty prefix and for runs of FF there is none, and a bound above every key is returned.
+    """
+    body = prefix.rstrip(b"\xff")
+    if not body:
+        return _LAST
+    return body[:-1] + bytes((body[-1] + 1,))
+
+
+def placement(encoded: bytes) -> bytes:
+    """Return the bytes that scatter partitions over the key space: a hash of the partition part."""
+    return crc32(encoded).to_bytes(PLACEMENT_BYTES, "big")
+
+
+def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
+    """Return the key of the item with these key attributes in a table with these key parts."""
+    part = parts[0]
+    partition = encode_part(part.type, key[part.name])
+    hashed = crc32(partition).to_bytes(PLACEMENT_BYTES, "big") + partition
+    if len(parts) == 1:
+        return hashed
+    part = parts[1]
+    return hashed + encode_part(part.type, key[part.name])
+
+
+def index_key(index: Index, table: Table, item: Item) -> bytes | None:
+    """Return the key of an item's row in an index, or None when the item is not in the index."""
+    encoded = b""
+    for part in index.partition:
+        value = item.get(part.name)
+        if value is None or part.type not in value:
+            return None
+        encoded += encode_part(part.type, value)
+    encoded = crc32(encoded).to_bytes(PLACEMENT_BYTES, "big") + encoded
+    for part in index.sort:
+        value = item.get(part.name)
+        if value is None or part.type not in value:
+            return None
+        encoded += encode_part(part.type, value)
+    for part in table.parts:
+        encoded += encode_part(part.type, item[part.name])
+    return encoded
+
+
+def decode_key(types: Sequence[str], key: bytes) -> list[Value]:
+    """Return the values of a key with parts of these types."""
+    values: list[Value] = []
+    position = PLACEMENT_BYTES
+    for type in types:
+        if type == "N":
+            text, position = _decode_number(key, position)
+            values.append({"N": text})
+            continue
+        content, position = _decode_bytes(key, position)
+        if type == "S":
+            values.append({"S": content.decode()})
+        else:
+            values.append({"B": b2a_base64(content, newline=False).decode()})
+    return values
+
+
+def _decode_bytes(key: bytes, position: int) -> tuple[bytes, int]:
+    start = position
+    while True:
+        nul = key.index(_NUL, position)
+        position = nul + 2
+        if key[nul + 1] == 0:
+            return key[start:nul].replace(_ESCAPED_NUL, _NUL), position
+
+
+def _decode_number(key: bytes, position: int) -> tuple[str, int]:
+    kind = key[position]
+    if kind == _ZERO:
+        return "0", position + 1
+    negative = kind == _NEGATIVE
+    biased = 255 - key[position + 1] if negative else key[position + 1]
+    end = key.index(_NEGATIVE_END if negative else _POSITIVE_END, position + 2)
+    back = _NEGATIVE_DIGITS_BACK if negative else _POSITIVE_DIGITS_BACK
+    digits = hexlify(key[position + 2 : end].translate(back)).decode().rstrip("0")
+    exponent = biased + NUMBER_EXPONENT_MIN
+    return ("-" if negative else "") + plain(digits, exponent), end + 1

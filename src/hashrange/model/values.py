@@ -1,0 +1,375 @@
+"""Attribute values and items in wire form: checking, normalising, measuring and comparing them.
+
+A value is a mapping with one member, its type and its content: {"S": "text"}. Binary content is
+base64 text, numbers are text. Values are checked and normalised in place, once, when a request
+comes in (`check_item`, `check_values`, `check_value`); everything else trusts them.
+
+AWS checks values in one of two layers with different words, depending on the operation; `wording`
+says which one answers:
+
+- BARE: the current words: GetItem, BatchGetItem, Query;
+- ENVELOPED: the current words after "1 validation error detected: ": PutItem, UpdateItem,
+  DeleteItem;
+- OLDER: the words of the older layer: BatchWriteItem, TransactWriteItems, TransactGetItems, Scan.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from typing import Any, Final, final
+
+from hashrange.errors import SerializationException, ValidationException
+from hashrange.limits import NESTING_LEVELS_MAX
+from hashrange.model import numbers
+from hashrange.model.numbers import is_canonical
+from hashrange.model.wire_types import base64_refusal, check_types, mistyped
+
+__all__ = [
+    "BARE",
+    "ENVELOPED",
+    "OLDER",
+    "Item",
+    "Value",
+    "check_item",
+    "check_types",
+    "check_value",
+    "check_values",
+    "compare",
+    "equal",
+    "item_size",
+    "type_of",
+    "value_size",
+]
+
+Value = dict[str, Any]
+Item = dict[str, Value]
+
+BARE: Final = 0
+ENVELOPED: Final = 1
+OLDER: Final = 2
+
+# What a list or a map costs itself, and for each element it holds.
+_COLLECTION_BYTES: Final = 3
+_ELEMENT_BYTES: Final = 1
+
+_TYPES: Final = frozenset(("S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"))
+_SET_MEMBERS: Final = {"SS": "S", "NS": "N", "BS": "B"}
+
+_EMPTY_VALUE: Final = (
+    "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+)
+_MANY_TYPES: Final = (
+    "Supplied AttributeValue has more than one datatypes set, "
+    "must contain exactly one of the supported datatypes"
+)
+_EMPTY_NAME: Final = "Empty attribute name"
+_TOO_DEEP: Final = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
+_INVALID: Final = "One or more parameter values were invalid: "
+_EMPTY_SETS: Final = {
+    "SS": _INVALID + "An string set  may not be empty",
+    "NS": _INVALID + "An number set  may not be empty",
+    "BS": _INVALID + "Binary sets should not be empty",
+}
+_NULL_FALSE: Final = _INVALID + "Null attribute value types must have the value of true"
+
+
+@final
+class _Refusal(Exception):
+    """A value refused by the checks whose words differ between AWS's two layers."""
+
+    def __init__(self, current: str, older: str) -> None:
+        super().__init__(current)
+        self.current = current
+        self.older = older
+
+    def worded(self, wording: int) -> ValidationException:
+        if wording == ENVELOPED:
+            return ValidationException("1 validation error detected: " + self.current)
+        return ValidationException(self.older if wording == OLDER else self.current)
+
+
+def check_item(item: object, wording: int = BARE) -> int:
+    """Check and normalise the values of an item or a key in place; return its size in bytes."""
+    if type(item) is not dict:
+        raise mistyped(item, "Map")
+    if "" in item:
+        raise ValidationException(_EMPTY_NAME)
+    try:
+        return _check_map(item, 1)
+    except _Refusal as refusal:
+        raise refusal.worded(wording) from None
+
+
+def check_value(value: object, wording: int = BARE) -> int:
+    """Check and normalise one value in place; return its size in bytes."""
+    try:
+        return _check_value(value, 1)
+    except _Refusal as refusal:
+        raise refusal.worded(wording) from None
+
+
+def check_values(values: object, wording: int = BARE) -> int:
+    """Check and normalise ExpressionAttributeValues; return the size of names and values."""
+    if type(values) is not dict:
+        raise mistyped(values, "Map")
+    size = 0
+    for name, value in values.items():
+        size += len(name.encode())
+        try:
+            size += check_value(value, wording)
+        except ValidationException as error:
+            if wording != OLDER:
+                raise
+            raise ValidationException(
+                f"ExpressionAttributeValues contains invalid value: {error.message} for key {name}"
+            ) from None
+    return size
+
+
+def _check_map(content: Item, level: int) -> int:
+    """Check the values of an item or map; return the size of its names and values.
+
+    The hot loop of every write: strings and plain numbers are settled here, without a call.
+    """
+    size = 0
+    for name, value in content.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        if type(value) is dict and len(value) == 1:
+            ((kind, inner),) = value.items()
+            if kind == "S" and type(inner) is str:
+                size += len(inner) if inner.isascii() else len(inner.encode())
+                continue
+            if kind == "N" and type(inner) is str and is_canonical(inner):
+                size += numbers.size(inner)
+                continue
+        size += _check_value(value, level)
+    return size
+
+
+def _check_value(value: object, level: int) -> int:
+    if level > NESTING_LEVELS_MAX:
+        raise ValidationException(_TOO_DEEP)
+    if type(value) is not dict:
+        if value is None:
+            raise ValidationException(_EMPTY_VALUE)
+        raise mistyped(value, "AttributeValue")
+    if len(value) != 1:
+        return _check_crowd(value, level)
+    ((kind, content),) = value.items()
+    if content is None or kind not in _TYPES:
+        raise ValidationException(_EMPTY_VALUE)
+    if kind == "M":
+        return _check_nested_map(content, level)
+    if kind == "L":
+        return _check_list(content, level)
+    if kind in _SET_MEMBERS:
+        return _check_set(value, kind, content)
+    return _check_scalar(value, kind, content)
+
+
+def _check_crowd(value: Value, level: int) -> int:
+    """Check a value that has not exactly one member: null and unknown members do not count."""
+    for kind in [kind for kind, content in value.items() if content is None or kind not in _TYPES]:
+        del value[kind]
+    if not value:
+        raise ValidationException(_EMPTY_VALUE)
+    size = 0
+    for kind, content in value.items():
+        single = {kind: content}
+        size += _check_value(single, level)
+        value[kind] = single[kind]
+    if len(value) > 1:
+        raise ValidationException(_MANY_TYPES)
+    return size
+
+
+def _check_nested_map(content: object, level: int) -> int:
+    if type(content) is not dict:
+        raise mistyped(content, "Map")
+    if level >= NESTING_LEVELS_MAX and content:
+        raise ValidationException(_TOO_DEEP)
+    if "" in content:
+        raise ValidationException(_TOO_DEEP if _too_deep(content, level + 1) else _EMPTY_NAME)
+    return _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES + _check_map(content, level + 1)
+
+
+def _check_list(content: object, level: int) -> int:
+    if type(content) is not list:
+        raise mistyped(content, "List")
+    size = _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
+    level += 1
+    for element in content:
+        size += _check_value(element, level)
+    return size
+
+
+def _check_scalar(value: Value, kind: str, content: object) -> int:
+    if kind == "S" or kind == "N":
+        if type(content) is not str:
+            raise mistyped(content, "String")
+        if kind == "S":
+            return len(content) if content.isascii() else len(content.encode())
+        value["N"] = canonical = _number(content)
+        return numbers.size(canonical)
+    if kind == "B":
+        return _binary_size(content)
+    if type(content) is not bool:
+        raise mistyped(content, "Boolean")
+    if kind == "NULL" and not content:
+        raise _Refusal(_NULL_FALSE, _NULL_FALSE)
+    return 1
+
+
+def _number(text: str) -> str:
+    try:
+        return numbers.normalize(text)
+    except ValidationException as error:
+        raise _Refusal(error.message, numbers.older_refusal(text)) from None
+
+
+def _binary_size(content: object) -> int:
+    if type(content) is not str:
+        raise mistyped(content, "Blob")
+    try:
+        size = len(a2b_base64(content, strict_mode=True))
+    except (Base64Error, ValueError):
+        raise SerializationException(base64_refusal(content)) from None
+    # The decoder does not look at the bits that padding leaves over.
+    if content.endswith("=") and (refusal := base64_refusal(content)):
+        raise SerializationException(refusal)
+    return size
+
+
+def _check_set(value: Value, kind: str, content: object) -> int:
+    if type(content) is not list:
+        raise mistyped(content, "List")
+    if not content:
+        raise _Refusal(_EMPTY_SETS[kind], _EMPTY_SETS[kind])
+    member_kind = _SET_MEMBERS[kind]
+    size = 0
+    for position, member in enumerate(content):
+        if member is None:
+            raise ValidationException(_EMPTY_VALUE)
+        single = {member_kind: member}
+        size += _check_scalar(single, member_kind, member)
+        content[position] = single[member_kind]
+    if len(set(content)) != len(content):
+        raise _duplicates(kind, content)
+    return size
+
+
+def _duplicates(kind: str, members: list[str]) -> _Refusal:
+    """Name the members as each of the two layers does.
+
+    The current one lists the members up to the first repeat in byte order, then the rest as sent.
+    """
+    if kind == "NS":
+        plain = "Input collection contains duplicates"
+        return _Refusal(f"{_INVALID}{plain}.", plain)
+    repeat = next(
+        position for position, member in enumerate(members) if member in members[:position]
+    )
+    of_type, separator = ("of type BS", ",") if kind == "BS" else ("", ", ")
+    ordered = sorted(members[:repeat], key=a2b_base64 if kind == "BS" else str.encode)
+    current = separator.join(f'"{member}"' for member in ordered + members[repeat:])
+    older = ", ".join(members)
+    return _Refusal(
+        f"{_INVALID}Input collection [{current}]{of_type} contains duplicates.",
+        f"{_INVALID}Input collection [{older}]{of_type} contains duplicates.",
+    )
+
+
+def _too_deep(content: Item, level: int) -> bool:
+    """Say whether some value of this map is nested too deep; the depth is reported first."""
+    pending: list[tuple[object, int]] = [(value, level) for value in content.values()]
+    while pending:
+        value, level = pending.pop()
+        if level > NESTING_LEVELS_MAX:
+            return True
+        if isinstance(value, dict):
+            nested = value.get("M")
+            if isinstance(nested, dict):
+                pending.extend((element, level + 1) for element in nested.values())
+            nested = value.get("L")
+            if isinstance(nested, list):
+                pending.extend((element, level + 1) for element in nested)
+    return False
+
+
+def item_size(item: Item) -> int:
+    """Return the size of a trusted item: its names in UTF-8 and its values."""
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        size += value_size(value)
+    return size
+
+
+def value_size(value: Value) -> int:
+    """Return the size of a trusted value."""
+    ((kind, content),) = value.items()
+    if kind == "S":
+        return len(content) if content.isascii() else len(content.encode())
+    if kind == "N":
+        return numbers.size(content)
+    if kind == "M":
+        return _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES + item_size(content)
+    if kind == "L":
+        size = _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
+        for element in content:
+            size += value_size(element)
+        return size
+    if kind == "B":
+        padding: int = content.count("=", -2)
+        return len(content) * 3 // 4 - padding
+    if kind == "BOOL" or kind == "NULL":
+        return 1
+    member_kind = _SET_MEMBERS[kind]
+    size = 0
+    for member in content:
+        size += value_size({member_kind: member})
+    return size
+
+
+def type_of(value: Value) -> str:
+    """Return the type of a value: "S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL" or "BOOL"."""
+    (kind,) = value
+    return kind
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Say whether two values have the same type and content; sets have no order."""
+    # Canonical values of scalar types are equal exactly when their wire forms are.
+    if left == right:
+        return True
+    ((kind, content),) = left.items()
+    if kind not in right:
+        return False
+    other = right[kind]
+    if kind in _SET_MEMBERS:
+        return len(content) == len(other) and set(content) == set(other)
+    if kind == "L":
+        return len(content) == len(other) and all(map(equal, content, other))
+    if kind == "M":
+        return content.keys() == other.keys() and all(
+            equal(value, other[name]) for name, value in content.items()
+        )
+    return False
+
+
+def compare(left: Value, right: Value) -> int:
+    """Return -1, 0 or 1 for two values of one type out of S, N and B."""
+    ((kind, content),) = left.items()
+    other = right[kind]
+    if content == other:
+        return 0
+    if kind == "N":
+        return numbers.compare(content, other)
+    if kind == "B":
+        return -1 if a2b_base64(content) < a2b_base64(other) else 1
+    # The order of code points is the order of their UTF-8 bytes.
+    return -1 if content < other else 1
