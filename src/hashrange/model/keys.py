@@ -27,6 +27,7 @@ _ESCAPED_NUL: Final = b"\x00\xff"
 # First byte of a number.
 _NEGATIVE: Final = 0
 _ZERO: Final = 1
+_ENCODED_ZERO: Final = bytes((_ZERO,))
 _POSITIVE: Final = 2
 # Mantissa bytes hold two decimal digits each. They start at 1, to leave a smaller byte for the
 # end; those of negative numbers are complements.
@@ -57,8 +58,14 @@ def prefix_part(type: str, value: Value) -> bytes:
 
 
 def _encode_number(text: str) -> bytes:
-    if text == "0":
-        return b"\x01"
+    if text.isdecimal():
+        if text == "0":
+            return _ENCODED_ZERO
+        digits = text.rstrip("0")
+        if len(digits) & 1:
+            digits += "0"
+        head = bytes((_POSITIVE, len(text) - 1 - NUMBER_EXPONENT_MIN))
+        return head + unhexlify(digits).translate(_POSITIVE_DIGITS) + _POSITIVE_END
     negative = text[0] == "-"
     whole, _, fraction = (text[1:] if negative else text).partition(".")
     if whole != "0":

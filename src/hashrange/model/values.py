@@ -20,7 +20,7 @@ from binascii import a2b_base64
 from typing import Any, Final, final
 
 from hashrange.errors import SerializationException, ValidationException
-from hashrange.limits import NESTING_LEVELS_MAX
+from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX
 from hashrange.model import numbers
 from hashrange.model.numbers import is_canonical
 from hashrange.model.wire_types import base64_refusal, check_types, mistyped
@@ -73,6 +73,11 @@ _EMPTY_SETS: Final = {
     "SS": _INVALID + "An string set  may not be empty",
     "NS": _INVALID + "An number set  may not be empty",
     "BS": _INVALID + "Binary sets should not be empty",
+}
+_NULL_MEMBERS: Final = {
+    "SS": _INVALID + "An string set may not have a null string as a member",
+    "NS": "The parameter cannot be converted to a numeric value",
+    "BS": _INVALID + "Binary sets may not contain null values",
 }
 _NULL_FALSE: Final = _INVALID + "Null attribute value types must have the value of true"
 
@@ -139,15 +144,29 @@ def _check_map(content: Item, level: int) -> int:
     for name, value in content.items():
         size += len(name) if name.isascii() else len(name.encode())
         if type(value) is dict and len(value) == 1:
-            ((kind, inner),) = value.items()
-            if kind == "S" and type(inner) is str:
-                size += len(inner) if inner.isascii() else len(inner.encode())
-                continue
-            if kind == "N" and type(inner) is str and is_canonical(inner):
-                size += numbers.size(inner)
-                continue
+            if "S" in value:
+                text = value["S"]
+                if type(text) is str:
+                    size += len(text) if text.isascii() else len(text.encode())
+                    continue
+            elif "N" in value:
+                text = value["N"]
+                if type(text) is str and is_canonical(text):
+                    # Positive whole numbers not ending in 0: a byte and one for two digits.
+                    if text[-1] != "0" and text.isdecimal():
+                        size += (len(text) + 3) // 2
+                    else:
+                        size += numbers.size(text)
+                    continue
         size += _check_value(value, level)
+    if size > ATTRIBUTE_NAME_BYTES_MAX:
+        _check_names(content)
     return size
+
+
+def _check_names(content: Item) -> None:
+    if any(len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX for name in content):
+        raise ValidationException("Attribute name is too large, must be less than 65536 bytes")
 
 
 def _check_value(value: object, level: int) -> int:
@@ -253,7 +272,7 @@ def _check_set(value: Value, kind: str, content: object) -> int:
     size = 0
     for position, member in enumerate(content):
         if member is None:
-            raise ValidationException(_EMPTY_VALUE)
+            raise ValidationException(_NULL_MEMBERS[kind])
         single = {member_kind: member}
         size += _check_scalar(single, member_kind, member)
         content[position] = single[member_kind]
@@ -305,7 +324,11 @@ def item_size(item: Item) -> int:
     size = 0
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
-        size += value_size(value)
+        if "S" in value:
+            text = value["S"]
+            size += len(text) if text.isascii() else len(text.encode())
+        else:
+            size += value_size(value)
     return size
 
 
