@@ -70,10 +70,12 @@ class Table:
         "account",
         "arn",
         "by_name",
+        "collections_store",
         "epoch",
         "id",
         "indexes",
         "key_names",
+        "key_types",
         "local_indexes",
         "name",
         "partition",
@@ -81,7 +83,6 @@ class Table:
         "region",
         "sort",
         "store",
-        "key_types",
     )
 
     def __init__(
@@ -104,6 +105,8 @@ class Table:
         self.region = region
         self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
         self.store = store
+        # Sizes of item collections, kept only for tables with local indexes.
+        self.collections_store = store + "c"
         self.partition = partition
         self.sort = sort
         self.parts = (partition,) if sort is None else (partition, sort)

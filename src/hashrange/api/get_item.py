@@ -1,0 +1,28 @@
+"""GetItem: one item by its key."""
+
+from __future__ import annotations
+
+from hashrange.api.arguments import read_get_arguments
+from hashrange.api.keys import request_key
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.outcomes import Capacity, capacity_detail, read_units
+from hashrange.model.values import check_item
+from hashrange.storage.layout import row_size, splice, unpack_item
+
+
+async def get_item(context: Context, request: Request) -> Response:
+    """Return the item, or nothing if there is none."""
+    check_item(request["Key"])
+    projection = read_get_arguments(request)
+    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    key = request_key(table, request["Key"])
+    row = (await context.engine.read(((table.store, key),)))[0]
+    response: Response = {}
+    if row is not None:
+        response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
+    detail = capacity_detail(request)
+    if detail is not None:
+        size = 0 if row is None else row_size(row)
+        units = read_units(size, consistent=request.get("ConsistentRead", False))
+        response["ConsumedCapacity"] = Capacity(table, units).document(detail)
+    return response

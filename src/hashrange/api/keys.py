@@ -1,0 +1,126 @@
+"""Keys of requests against the schema of their table, worded as AWS words it.
+
+The values themselves were checked before; here they are held against the key schema and turned
+into key bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hashrange.errors import ValidationException
+from hashrange.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
+from hashrange.model.keys import index_key, item_key
+from hashrange.model.schema import Index, KeyPart, Table
+from hashrange.model.values import Item, value_size
+
+_INVALID = "One or more parameter values were invalid: "
+_NOT_VALID = "One or more parameter values are not valid. "
+_EMPTY = "The AttributeValue for a key attribute cannot contain an empty "
+_MISMATCH = "The provided key element does not match the schema"
+
+
+def request_key(table: Table, key: Item) -> bytes:
+    """Return the key bytes for the Key of a request, which must be exactly the key attributes."""
+    if len(key) != len(table.parts):
+        raise ValidationException(_MISMATCH)
+    for part in table.parts:
+        value = key.get(part.name)
+        if value is None or part.type not in value:
+            raise ValidationException(_MISMATCH)
+    for part in table.parts:
+        if not key[part.name][part.type]:
+            raise ValidationException(_NOT_VALID + _empty_text(part) + f" Key: {part.name}")
+    _check_lengths(table.parts[:1], table.parts[1:], key)
+    return item_key(table.parts, key)
+
+
+def put_key(table: Table, item: Item) -> bytes:
+    """Return the key bytes of an item to be put, whose key attributes must fit the schema."""
+    for part in table.parts:
+        value = item.get(part.name)
+        if value is None:
+            raise ValidationException(f"{_INVALID}Missing the key {part.name} in the item")
+        if part.type not in value:
+            actual = next(iter(value))
+            raise ValidationException(
+                f"{_INVALID}Type mismatch for key {part.name} expected: {part.type} "
+                f"actual: {actual}"
+            )
+        if not value[part.type]:
+            raise ValidationException(_NOT_VALID + _empty_text(part) + f" Key: {part.name}")
+    _check_lengths(table.parts[:1], table.parts[1:], item)
+    return item_key(table.parts, item)
+
+
+def check_index_keys(table: Table, item: Item) -> None:
+    """Refuse an item with an index key attribute that the index could not hold."""
+    for index in table.indexes:
+        present = True
+        for part in index.parts:
+            value = item.get(part.name)
+            if value is None:
+                present = False
+            elif part.type not in value:
+                raise ValidationException(
+                    f"{_INVALID}Type mismatch for Index Key {part.name} Expected: {part.type} "
+                    f"Actual: {next(iter(value))} IndexName: {index.name}"
+                )
+            elif not value[part.type]:
+                raise ValidationException(
+                    f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
+                    f"{_empty_text(part)} IndexName: {index.name}, IndexKey: {part.name}"
+                )
+        if present:
+            _check_lengths(index.partition, index.sort, item)
+
+
+def start_key(table: Table, index: Index | None, key: Item) -> bytes:
+    """Return the key bytes to go on from, for an ExclusiveStartKey."""
+    names = set(table.key_names)
+    if index is not None:
+        names.update(index.key_names)
+    if set(key) != names:
+        raise ValidationException("The provided starting key is invalid")
+    for name, value in key.items():
+        kind = table.key_types[name]
+        if kind not in value or not value[kind]:
+            raise ValidationException(
+                "The provided starting key is invalid: " + _MISMATCH
+                if kind not in value
+                else _NOT_VALID + _empty_text(KeyPart(name, kind)) + f" Key: {name}"
+            )
+    if index is None:
+        return item_key(table.parts, key)
+    position = index_key(index, table, key)
+    assert position is not None
+    return position
+
+
+def key_of(table: Table, index: Index | None, item: Item) -> dict[str, Any]:
+    """Return the attributes of an item that make up its LastEvaluatedKey."""
+    names = table.key_names if index is None else (*table.key_names, *index.key_names)
+    return {name: item[name] for name in names}
+
+
+def _empty_text(part: KeyPart) -> str:
+    return _EMPTY + ("binary value." if part.type == "B" else "string value.")
+
+
+def _check_lengths(partition: tuple[KeyPart, ...], sort: tuple[KeyPart, ...], item: Item) -> None:
+    size = 0
+    for part in partition:
+        size += value_size(item[part.name])
+    if size > PARTITION_KEY_BYTES_MAX:
+        raise ValidationException(
+            f"{_INVALID}Size of hashkey has exceeded the maximum size limit of"
+            f"{PARTITION_KEY_BYTES_MAX} bytes"
+        )
+    size = 0
+    for part in sort:
+        size += value_size(item[part.name])
+    if size > SORT_KEY_BYTES_MAX:
+        raise ValidationException(
+            f"{_INVALID}Aggregated size of all range keys has exceeded the size limit of "
+            f"{SORT_KEY_BYTES_MAX} bytes"
+        )

@@ -1,0 +1,103 @@
+"""Which index rows an item change adds and removes, and what that costs. Pure.
+
+An index row holds the projection of its item, under the index key followed by the table key, so
+that items with equal index keys keep distinct, ordered rows.
+
+A change is charged only where it alters what the index stores: nothing when the entry stays as it
+was, one write when it is added, removed or altered in place, two when its key moves.
+"""
+
+from __future__ import annotations
+
+from hashrange.engine.base import Changes
+from hashrange.limits import WRITE_UNIT_BYTES
+from hashrange.model.keys import index_key
+from hashrange.model.schema import Index, Table
+from hashrange.model.values import Item, equal, item_size
+from hashrange.storage.layout import pack_item, row_size
+
+
+
+
+def write_units(size: int) -> int:
+    """Return the write capacity units of an item of this size."""
+    return max(1, -(-size // WRITE_UNIT_BYTES))
+
+
+def same_item(left: Item, right: Item) -> bool:
+    """Tell whether two items are equal, whatever the order of attributes and set members."""
+    return left == right or equal({"M": left}, {"M": right})
+
+
+def project(index: Index, item: Item) -> Item:
+    """Return the attributes of an item that the index keeps."""
+    kept = index.projected
+    if kept is None:
+        return item
+    return {name: value for name, value in item.items() if name in kept}
+
+
+def index_row(index: Index, item: Item, row: bytes) -> bytes:
+    """Return the index row of an item whose table row is given."""
+    if index.projected is None:
+        return row
+    projection = project(index, item)
+    return pack_item(projection, item_size(projection))
+
+
+def change_indexes(
+    table: Table,
+    old: tuple[Item, bytes] | None,
+    new: tuple[Item, bytes] | None,
+    changes: Changes,
+) -> tuple[dict[str, int], int]:
+    """Add the index rows of one item change to `changes`.
+
+    Return the write units charged per index, and the change in bytes of the local indexes.
+    """
+    charges: dict[str, int] = {}
+    local_bytes = 0
+    for index in table.indexes:
+        old_key = index_key(index, table, old[0]) if old is not None else None
+        new_key = index_key(index, table, new[0]) if new is not None else None
+        if old_key is None and new_key is None:
+            continue
+        units, rows, size = _change_index(index, (old_key, old), (new_key, new), changes)
+        if units:
+            charges[index.name] = units
+            changes.tallies.append((index.store, rows, size))
+            if not index.is_global:
+                local_bytes += size
+    return charges, local_bytes
+
+
+_Entry = tuple[bytes | None, tuple[Item, bytes] | None]
+
+
+def _change_index(
+    index: Index, before: _Entry, after: _Entry, changes: Changes
+) -> tuple[int, int, int]:
+    """Change the row of one index; return units charged, rows added and bytes added."""
+    old_key, old = before
+    new_key, new = after
+    old_row = index_row(index, *old) if old is not None and old_key is not None else None
+    new_row = index_row(index, *new) if new is not None and new_key is not None else None
+    if old_key == new_key and old_row is not None and new_row is not None:
+        assert new_key is not None and old is not None and new is not None
+        if old_row == new_row or same_item(project(index, old[0]), project(index, new[0])):
+            return 0, 0, 0
+        changes.puts.append((index.store, new_key, new_row))
+        old_size, new_size = row_size(old_row), row_size(new_row)
+        return write_units(max(old_size, new_size)), 0, new_size - old_size
+    units = rows = size = 0
+    if old_key is not None and old_row is not None:
+        changes.deletes.append((index.store, old_key))
+        units += write_units(row_size(old_row))
+        rows -= 1
+        size -= row_size(old_row)
+    if new_key is not None and new_row is not None:
+        changes.puts.append((index.store, new_key, new_row))
+        units += write_units(row_size(new_row))
+        rows += 1
+        size += row_size(new_row)
+    return units, rows, size

@@ -1,0 +1,71 @@
+"""The record formats: how an item becomes a row, and where the ranges of the key space end.
+
+item row    := size (4 bytes, little-endian: the item's size as DynamoDB counts it) item
+item        := the item in DynamoDB JSON, UTF-8, as it goes on the wire
+tally row   := bytes (8 bytes, little-endian)
+
+The size stands in front so that capacity and page limits need no decoding, and the rest of the row
+is spliced into responses as it is. Index rows have the same format; their item is the projection.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from hashrange.errors import CorruptionError
+from hashrange.limits import PARTITION_KEY_BYTES_MAX
+from hashrange.model.values import Item
+
+HEADER_BYTES = 4
+PLACEMENT_BYTES = 4
+PLACEMENT_COUNT = 1 << (8 * PLACEMENT_BYTES)
+
+# Greater than every key: encoded partition keys end in a zero byte after at most this many bytes.
+END_OF_KEYS = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
+
+
+def pack_item(item: Item, size: int) -> bytes:
+    """Return the row of an item whose DynamoDB size is known."""
+    return size.to_bytes(HEADER_BYTES, "little") + orjson.dumps(item)
+
+
+def unpack_item(row: bytes) -> Item:
+    """Return the item of a row."""
+    try:
+        item: Item = orjson.loads(memoryview(row)[HEADER_BYTES:])
+    except orjson.JSONDecodeError as error:
+        raise CorruptionError(f"row is not an item: {row[:40]!r}") from error
+    return item
+
+
+def row_size(row: bytes) -> int:
+    """Return the DynamoDB size of a row's item."""
+    return int.from_bytes(row[:HEADER_BYTES], "little")
+
+
+def splice(row: bytes) -> orjson.Fragment:
+    """Return a row's item as JSON to be copied into a response."""
+    return orjson.Fragment(row[HEADER_BYTES:])
+
+
+def segment_bounds(segment: int, total_segments: int) -> tuple[bytes, bytes]:
+    """Return the key range of one segment of a parallel scan."""
+    lower = segment * PLACEMENT_COUNT // total_segments
+    upper = (segment + 1) * PLACEMENT_COUNT // total_segments
+    return _placement_bound(lower), _placement_bound(upper)
+
+
+def _placement_bound(placement: int) -> bytes:
+    if placement >= PLACEMENT_COUNT:
+        return END_OF_KEYS
+    return placement.to_bytes(PLACEMENT_BYTES, "big")
+
+
+def pack_tally(size: int) -> bytes:
+    """Return the row that keeps the size of an item collection."""
+    return size.to_bytes(8, "little")
+
+
+def unpack_tally(row: bytes | None) -> int:
+    """Return the size of an item collection from its row."""
+    return 0 if row is None else int.from_bytes(row, "little")

@@ -1,0 +1,145 @@
+"""Pages of query and scan: rows in key order, filtered, under the limits on items and bytes.
+
+A page ends after `limit` rows were looked at, or after the row with which their sizes reach one
+megabyte, whichever comes first; it then has a position to go on from, even if nothing follows.
+Rows are fetched in chunks so that a page never holds more than it needs and long pages give way
+to other requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import final
+
+from hashrange.engine.base import Engine, Row
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.key_conditions import KeyRange
+from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
+from hashrange.model.keys import encode_part, placement, prefix_part, successor
+from hashrange.model.schema import KeyPart
+from hashrange.model.values import Item
+from hashrange.storage.layout import HEADER_BYTES, unpack_item
+
+_CHUNK_ROWS = 256
+
+
+@final
+class Span:
+    """The keys of a store from `lower` up to, not including, `upper`, and a reading direction."""
+
+    __slots__ = ("lower", "reverse", "store", "upper")
+
+    def __init__(self, store: str, lower: bytes, upper: bytes, *, reverse: bool = False) -> None:
+        self.store = store
+        self.lower = lower
+        self.upper = upper
+        self.reverse = reverse
+
+    def after(self, key: bytes) -> Span:
+        """Return what is left of the span beyond a key, in reading direction."""
+        if self.reverse:
+            return Span(self.store, self.lower, min(key, self.upper), reverse=True)
+        return Span(self.store, max(key + b"\x00", self.lower), self.upper)
+
+
+def query_span(
+    store: str,
+    partition: Sequence[KeyPart],
+    sort: Sequence[KeyPart],
+    keys: KeyRange,
+    *,
+    reverse: bool,
+) -> Span:
+    """Return where the rows are that a key condition selects."""
+    head = b"".join(
+        encode_part(part.type, value) for part, value in zip(partition, keys.partition, strict=True)
+    )
+    start = placement(head) + head
+    for part, value in zip(sort, keys.sort_equal, strict=False):
+        start += encode_part(part.type, value)
+    if keys.operator is None:
+        return Span(store, start, successor(start), reverse=reverse)
+    lower, upper = _sort_bounds(start, sort[len(keys.sort_equal)].type, keys)
+    return Span(store, lower, upper, reverse=reverse)
+
+
+def _sort_bounds(start: bytes, kind: str, keys: KeyRange) -> tuple[bytes, bytes]:
+    """Return the bounds that the condition on a sort key sets within its partition."""
+    operator = keys.operator
+    if operator == "begins_with":
+        prefix = start + prefix_part(kind, keys.operands[0])
+        return prefix, successor(prefix)
+    first = start + encode_part(kind, keys.operands[0])
+    if operator == "<":
+        return start, first
+    if operator == "<=":
+        return start, successor(first)
+    if operator == ">":
+        return successor(first), successor(start)
+    if operator == ">=":
+        return first, successor(start)
+    assert operator == "BETWEEN"
+    return first, successor(start + encode_part(kind, keys.operands[1]))
+
+
+@final
+class Page:
+    """What one page read: rows that passed the filter, with their items if they were decoded."""
+
+    __slots__ = ("items", "last_row", "rows", "scanned_bytes", "scanned_count")
+
+    def __init__(self) -> None:
+        self.rows: list[bytes] = []
+        self.items: list[Item] = []
+        self.scanned_count = 0
+        self.scanned_bytes = 0
+        # The last row looked at, if the page ended before its range did.
+        self.last_row: bytes | None = None
+
+
+async def read_page(
+    engine: Engine,
+    span: Span,
+    *,
+    limit: int | None,
+    condition: Condition | None,
+) -> Page:
+    """Read one page of a range. `page.items` is filled only if there is a condition."""
+    page = Page()
+    room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
+    while True:
+        rows, at_end = await engine.range(
+            span.store,
+            span.lower,
+            span.upper,
+            reverse=span.reverse,
+            rows_max=min(room, _CHUNK_ROWS),
+            bytes_max=RESPONSE_PAGE_BYTES_MAX - page.scanned_bytes,
+        )
+        full = _take(page, rows, condition)
+        room -= len(rows)
+        if full or (room == 0 and rows):
+            page.last_row = full or rows[-1][1]
+            return page
+        if at_end or not rows:
+            return page
+        span = span.after(rows[-1][0])
+        await asyncio.sleep(0)
+
+
+def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes | None:
+    """Add rows to a page; return the row with which it reached its size, if one did."""
+    for _, row in rows:
+        page.scanned_count += 1
+        page.scanned_bytes += int.from_bytes(row[:HEADER_BYTES], "little")
+        if condition is None:
+            page.rows.append(row)
+        else:
+            item = unpack_item(row)
+            if condition.matches(item):
+                page.rows.append(row)
+                page.items.append(item)
+        if page.scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
+            return row
+    return None

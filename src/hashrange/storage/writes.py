@@ -1,0 +1,337 @@
+"""The one write path: item writes as pure decisions, alone or many together.
+
+A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
+its index rows, the tallies and, for tables with local indexes, the size of its item collection.
+A failed condition is an outcome. What the client did wrong with respect to the stored item (an
+update that does not apply, an item grown too large) is a ValidationException from `apply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import final
+
+from hashrange.engine.base import Changes, Engine, StoreKey
+from hashrange.errors import ItemCollectionSizeLimitExceededException, ValidationException
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.updates import Update
+from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
+from hashrange.model.keys import item_key
+from hashrange.model.schema import Table
+from hashrange.model.values import Item, item_size
+from hashrange.storage.indexes import change_indexes, write_units
+from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
+from hashrange.storage.tokens import TokenCheck
+
+
+@final
+class ItemOutcome:
+    """What became of one item write: rows before and after, and what it cost.
+
+    `charges` are write units per index; `collection_bytes` is the change in size of the item
+    collection, and later, once the decision is made, `collection_size` its new size.
+    """
+
+    __slots__ = ("charges", "collection_bytes", "collection_size", "matched", "new", "old", "units")
+
+    def __init__(self, old: bytes | None, new: bytes | None, *, matched: bool = True) -> None:
+        self.old = old
+        self.new = new
+        self.matched = matched
+        old_size = 0 if old is None else row_size(old)
+        new_size = 0 if new is None else row_size(new)
+        self.units = write_units(max(old_size, new_size))
+        self.charges: dict[str, int] = {}
+        self.collection_bytes = new_size - old_size
+        self.collection_size = 0
+
+
+class ItemWrite:
+    """A put, update, delete or check of one item."""
+
+    __slots__ = ("condition", "key", "key_item", "table")
+
+    def __init__(
+        self, table: Table, key: bytes, key_item: Item, condition: Condition | None
+    ) -> None:
+        self.table = table
+        self.key = key
+        self.key_item = key_item  # holds the key attributes, maybe more
+        self.condition = condition
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        """Decide on the previous row; add what is to be done to `changes`."""
+        raise NotImplementedError
+
+    def _change(
+        self,
+        old: tuple[Item, bytes] | None,
+        new: tuple[Item, bytes] | None,
+        rows: tuple[bytes | None, bytes | None],
+        changes: Changes,
+    ) -> ItemOutcome:
+        """Record the change of the item from one row to another, and of its index rows.
+
+        `old` and `new` are only needed for tables with indexes.
+        """
+        old_row, new_row = rows
+        table = self.table
+        outcome = ItemOutcome(old_row, new_row)
+        if new_row is not None:
+            changes.puts.append((table.store, self.key, new_row))
+        elif old_row is not None:
+            changes.deletes.append((table.store, self.key))
+        added = (new_row is not None) - (old_row is not None)
+        changes.tallies.append((table.store, added, outcome.collection_bytes))
+        if table.indexes:
+            outcome.charges, local_bytes = change_indexes(table, old, new, changes)
+            outcome.collection_bytes += local_bytes
+        return outcome
+
+
+@final
+class PutWrite(ItemWrite):
+    """Replace an item, or create it."""
+
+    __slots__ = ("row",)
+
+    def __init__(
+        self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
+    ) -> None:
+        super().__init__(table, key, item, condition)
+        self.row = pack_item(item, size)
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        old = None
+        if row is not None and (self.condition is not None or self.table.indexes):
+            old = unpack_item(row)
+        if self.condition is not None and not self.condition.matches(old or {}):
+            return ItemOutcome(row, None, matched=False)
+        before = None if row is None or old is None else (old, row)
+        return self._change(before, (self.key_item, self.row), (row, self.row), changes)
+
+
+@final
+class DeleteWrite(ItemWrite):
+    """Delete an item, if it is there."""
+
+    __slots__ = ()
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        old = None
+        if row is not None and (self.condition is not None or self.table.indexes):
+            old = unpack_item(row)
+        if self.condition is not None and not self.condition.matches(old or {}):
+            return ItemOutcome(row, None, matched=False)
+        if row is None:
+            return ItemOutcome(None, None)
+        before = None if old is None else (old, row)
+        return self._change(before, None, (row, None), changes)
+
+
+@final
+class CheckWrite(ItemWrite):
+    """Change nothing; hold the item against a condition."""
+
+    __slots__ = ()
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        item = {} if row is None else unpack_item(row)
+        matched = self.condition is None or self.condition.matches(item)
+        return ItemOutcome(row, row, matched=matched)
+
+
+@final
+class UpdateWrite(ItemWrite):
+    """Edit an item's attributes, creating the item if it is not there.
+
+    `check` is called with the edited item and refuses it by raising. `counts_actions` adds what
+    UpdateItem alone counts against the item size limit.
+    """
+
+    __slots__ = ("check", "counts_actions", "update")
+
+    def __init__(
+        self,
+        table: Table,
+        key: bytes,
+        key_item: Item,
+        condition: Condition | None,
+        *,
+        update: Update | None,
+        check: Callable[[Table, Item], None],
+        counts_actions: bool,
+    ) -> None:
+        super().__init__(table, key, key_item, condition)
+        self.update = update
+        self.check = check
+        self.counts_actions = counts_actions
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        old = None if row is None else unpack_item(row)
+        if self.condition is not None and not self.condition.matches(old or {}):
+            return ItemOutcome(row, None, matched=False)
+        new = self.key_item if old is None else old
+        if self.update is not None:
+            new = self.update.apply(new)
+        size = self._measure(old, row, new)
+        if self.table.indexes:
+            self.check(self.table, new)
+        new_row = pack_item(new, size)
+        before = None if row is None or old is None else (old, row)
+        return self._change(before, (new, new_row), (row, new_row), changes)
+
+    def _measure(self, old: Item | None, row: bytes | None, new: Item) -> int:
+        """Return the new item's size, counting only what the update may have changed."""
+        update = self.update
+        if old is None or row is None or update is None:
+            size = item_size(new)
+        else:
+            size = row_size(row)
+            for name in update.attributes:
+                before, after = old.get(name), new.get(name)
+                if before is not after:
+                    size -= 0 if before is None else item_size({name: before})
+                    size += 0 if after is None else item_size({name: after})
+        if size > ITEM_BYTES_MAX or (
+            self.counts_actions
+            and update is not None
+            and size + update.cost > ITEM_BYTES_MAX
+            and _written_size(update, new) + update.cost > ITEM_BYTES_MAX
+        ):
+            raise ValidationException("Item size to update has exceeded the maximum allowed size")
+        return size
+
+
+def _written_size(update: Update, new: Item) -> int:
+    """Return the size of the attributes an update writes, which is what UpdateItem measures."""
+    return item_size({name: new[name] for name in update.attributes if name in new})
+
+
+@final
+class SingleWrite:
+    """The decision of one item write."""
+
+    __slots__ = ("epoch", "keys", "write")
+
+    def __init__(self, write: ItemWrite) -> None:
+        self.write = write
+        table = write.table
+        self.epoch = table.epoch
+        item: StoreKey = (table.store, write.key)
+        self.keys: Sequence[StoreKey] = (
+            (item, collection_key(write)) if table.local_indexes else (item,)
+        )
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        outcome = self.write.apply(rows[0], changes)
+        changes.outcome = outcome
+        if self.write.table.local_indexes:
+            _change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
+        return changes
+
+
+@final
+class GroupWrite:
+    """The decision of several writes to different items: all of them, or none.
+
+    In a transaction a failed condition or a write refused by a ValidationException leaves
+    everything as it was, and the outcome is the list of outcomes with the exceptions in their
+    places. Otherwise a refusal is raised as it comes. With a token the outcome is None when this
+    very request was carried out before.
+    """
+
+    __slots__ = ("epoch", "is_transaction", "keys", "token", "writes")
+
+    def __init__(
+        self,
+        writes: Sequence[ItemWrite],
+        *,
+        is_transaction: bool,
+        token: TokenCheck | None = None,
+    ) -> None:
+        self.writes = writes
+        self.is_transaction = is_transaction
+        self.token = token
+        self.epoch = min(write.table.epoch for write in writes)
+        keys: list[StoreKey] = [(write.table.store, write.key) for write in writes]
+        seen: dict[StoreKey, None] = {}
+        for write in writes:
+            if write.table.local_indexes:
+                seen[collection_key(write)] = None
+        keys.extend(seen)
+        if token is not None:
+            keys.extend(token.keys)
+        self.keys: Sequence[StoreKey] = keys
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        if self.token is not None:
+            row = self.token.admit(rows[-2], rows[-1])
+            if row is None:
+                return changes  # this very request was carried out before
+            changes.puts.append((*self.token.keys[0], row))
+        outcomes: list[ItemOutcome | ValidationException] = []
+        for write, old in zip(self.writes, rows, strict=False):
+            outcomes.append(self._apply(write, old, changes))
+        if self.is_transaction and any(not _succeeded(outcome) for outcome in outcomes):
+            return Changes(outcomes)
+        before = dict(zip(self.keys, rows, strict=True))
+        collections = [
+            (collection_key(write), outcome)
+            for write, outcome in zip(self.writes, outcomes, strict=True)
+            if write.table.local_indexes and isinstance(outcome, ItemOutcome)
+        ]
+        _change_collections(collections, before, changes)
+        changes.outcome = outcomes
+        return changes
+
+    def _apply(
+        self, write: ItemWrite, row: bytes | None, changes: Changes
+    ) -> ItemOutcome | ValidationException:
+        if not self.is_transaction:
+            return write.apply(row, changes)
+        try:
+            return write.apply(row, changes)
+        except ValidationException as refusal:
+            return refusal
+
+
+def _succeeded(outcome: ItemOutcome | ValidationException) -> bool:
+    return isinstance(outcome, ItemOutcome) and outcome.matched
+
+
+def collection_key(write: ItemWrite) -> StoreKey:
+    """Return where the size of a write's item collection is kept: under its partition key."""
+    table = write.table
+    return (table.collections_store, item_key((table.partition,), write.key_item))
+
+
+def _change_collections(
+    outcomes: Sequence[tuple[StoreKey, ItemOutcome]],
+    rows: dict[StoreKey, bytes | None],
+    changes: Changes,
+) -> None:
+    """Bring the sizes of the item collections up to date, within their limit."""
+    sizes: dict[StoreKey, int] = {}
+    for key, outcome in outcomes:
+        if not outcome.matched:
+            continue
+        size = sizes.get(key)
+        if size is None:
+            size = unpack_tally(rows[key])
+        size += outcome.collection_bytes
+        sizes[key] = size
+        outcome.collection_size = size
+        if size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
+            raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
+    for key, size in sizes.items():
+        changes.puts.append((*key, pack_tally(size)))
+
+
+async def write_item(engine: Engine, write: ItemWrite) -> ItemOutcome:
+    """Carry out one item write."""
+    outcome = await engine.write(SingleWrite(write))
+    assert isinstance(outcome, ItemOutcome)
+    return outcome
