@@ -1,0 +1,36 @@
+"""Every bound of the HTTP edge, so that no client can make the server hang, grow or fall over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one server process accepts; the defaults suit one machine."""
+
+    header_bytes_max: int = 64 * 1024
+    # The largest request DynamoDB takes.
+    body_bytes_max: int = 16 * 1024 * 1024
+    # Beyond this many connections a request is answered with 503; beyond twice as many, the
+    # connection is dropped unanswered.
+    connections_max: int = 4096
+    # Requests that wait for the disk, over all connections.
+    in_flight_max: int = 8192
+    # Bodies held in memory, over all connections.
+    buffered_bytes_max: int = 512 * 1024 * 1024
+    # Requests that one connection may send ahead of their answers before it is no longer read.
+    pipeline_max: int = 32
+
+    idle_seconds: int = 300
+    header_seconds: int = 20
+    body_seconds: int = 120
+    # A client that does not read its answer.
+    write_seconds: int = 60
+    # After a refusal: how long what the client still sends is read and thrown away.
+    linger_seconds: int = 3
+    # How long a stop waits for what is in flight.
+    stop_seconds: int = 20
+
+
+DEFAULT_BOUNDS = Bounds()

@@ -1,0 +1,48 @@
+"""JSON bytes to requests and back.
+
+`decode` is bounded: orjson refuses documents nested deeper than 1024 levels, and `inflate` stops at
+the size of body the server accepts.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import orjson
+
+from hashrange.errors import SerializationException
+
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+
+
+class BodyTooLargeError(Exception):
+    """A compressed body is larger than the server accepts once it is inflated."""
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """Return the request of a body; AWS says no more about a body that is not a JSON object."""
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise SerializationException from None
+    if type(request) is not dict:
+        raise SerializationException("Unexpected value type in payload")
+    return request
+
+
+encode = orjson.dumps
+
+
+def inflate(body: bytes, body_bytes_max: int) -> bytes:
+    """Return a gzip or zlib body decompressed."""
+    decompressor = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        inflated = decompressor.decompress(body, body_bytes_max)
+    except zlib.error:
+        raise SerializationException from None
+    if decompressor.unconsumed_tail:
+        raise BodyTooLargeError
+    if not decompressor.eof:
+        raise SerializationException
+    return inflated

@@ -1,0 +1,371 @@
+"""One client connection: bytes to requests, requests to responses in the order they came.
+
+Invariants:
+1. At most one request of a connection is being answered; later ones stand in `_waiting`.
+2. A response is written with one call, and never after the connection was lost or hung up.
+3. A request whose handler does not suspend (every read) is answered inside `data_received`, without
+   a task. A handler that suspends is driven on by the future it waits for. Handlers may therefore
+   not use what needs a current task (`asyncio.timeout`, `TaskGroup`).
+4. Reading stops while too many requests wait, or the client does not read its answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from hashrange.wire.edge import HEADERS_TOO_LARGE, MALFORMED, TIMED_OUT, TOO_LARGE, overloaded
+from hashrange.wire.messages import HttpAnswer, HttpRequest
+
+if TYPE_CHECKING:
+    from hashrange.wire.server import Server
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# A content length with more digits than this is too large, whatever it says.
+_LENGTH_DIGITS_MAX = 12
+
+
+class Phase(Enum):
+    """What is expected from the client next, which decides how long it may take."""
+
+    IDLE = auto()
+    HEADER = auto()
+    BODY = auto()
+    # Hung up: whatever still comes is thrown away.
+    LINGER = auto()
+
+
+@final
+class Connection(asyncio.Protocol):
+    """The protocol object of one socket."""
+
+    __slots__ = (
+        "_answering",
+        "_body",
+        "_body_bytes",
+        "_chunks",
+        "_header_bytes",
+        "_headers",
+        "_is_choked",
+        "_is_half_closed",
+        "_is_paused",
+        "_is_surplus",
+        "_keep_alive",
+        "_parser",
+        "_raw_headers",
+        "_received_bytes",
+        "_refusal",
+        "_server",
+        "_transport",
+        "_url",
+        "_waiting",
+        "_wants_continue",
+        "on_header",
+        "phase",
+        "since",
+    )
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+        self._raw_headers: dict[bytes, bytes] = {}
+        # The parser calls this for each header; a method of C spares a Python call for each.
+        self.on_header = self._raw_headers.__setitem__
+        self._headers: dict[bytes, bytes] = {}
+        self._parser = HttpRequestParser(self)
+        self._waiting: deque[HttpRequest] = deque()
+        self._answering: Coroutine[Any, None, bytes] | None = None
+        self._keep_alive = True
+        self._is_choked = False
+        self._is_half_closed = False
+        self._is_paused = False
+        self._is_surplus = False
+        self._wants_continue = False
+        self._received_bytes = 0
+        self.phase = Phase.IDLE
+        self.since = server.ticks
+        self._begin_request()
+
+    def _begin_request(self) -> None:
+        self._url = b""
+        self._body = b""
+        self._chunks: list[bytes] | None = None
+        self._body_bytes = 0
+        self._header_bytes = 0
+        self._refusal: HttpAnswer | None = None
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether the client waits for an answer."""
+        return self._answering is not None or bool(self._waiting)
+
+    @property
+    def is_choked(self) -> bool:
+        """Whether the client does not read what was written to it."""
+        return self._is_choked
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        if not self._server.admit(self):
+            transport.abort()  # type: ignore[attr-defined]  # as above
+        self._is_surplus = self._server.has_surplus
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.phase = Phase.LINGER
+        self._drop_input()
+        self._server.forget(self)
+
+    def pause_writing(self) -> None:
+        self._is_choked = True
+        self.since = self._server.ticks
+        self._pause_reading()
+
+    def resume_writing(self) -> None:
+        self._is_choked = False
+        if self._answering is None:
+            self._answer_waiting()
+
+    def eof_received(self) -> bool:
+        """Keep the socket open for the answers that are still owed."""
+        self._is_half_closed = True
+        return self.is_owed
+
+    def data_received(self, data: bytes) -> None:
+        while data and self.phase is not Phase.LINGER:
+            self._received_bytes = len(data)
+            try:
+                self._parser.feed_data(data)
+                data = b""
+            except HttpParserUpgrade as upgrade:
+                # An upgrade is declined by answering the request as it stands.
+                self._parser = HttpRequestParser(self)
+                data = data[upgrade.args[0] :]
+            except HttpParserError:
+                self._refusal = self._refusal or MALFORMED
+            if self._refusal is not None:
+                self._refuse_rest(self._refusal)
+            elif self.phase is Phase.HEADER:
+                self._header_bytes += self._received_bytes
+                if self._header_bytes > self._server.bounds.header_bytes_max:
+                    self._refuse_rest(HEADERS_TOO_LARGE)
+        if self._waiting and self._answering is None and not self._is_choked:
+            self._answer_waiting()
+        if len(self._waiting) >= self._server.bounds.pipeline_max:
+            self._pause_reading()
+
+    # Called by the parser.
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+        self.phase = Phase.HEADER
+        self.since = self._server.ticks
+
+    def on_headers_complete(self) -> None:
+        raw = self._raw_headers
+        self._headers = headers = {name.lower(): value for name, value in raw.items()}
+        raw.clear()
+        self.phase = Phase.BODY
+        bounds = self._server.bounds
+        if self._header_bytes + self._received_bytes > bounds.header_bytes_max:
+            size = len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
+            if size > bounds.header_bytes_max:
+                self._refusal = HEADERS_TOO_LARGE
+        length = headers.get(b"content-length", b"")
+        if len(length) > _LENGTH_DIGITS_MAX or (
+            len(length) > 6 and int(length) > bounds.body_bytes_max
+        ):
+            self._refusal = TOO_LARGE
+        elif b"expect" in headers:
+            self._expect(headers[b"expect"])
+
+    def on_body(self, body: bytes) -> None:
+        if self._refusal is not None:
+            return
+        server = self._server
+        size = len(body)
+        self._body_bytes += size
+        server.buffered_bytes += size
+        if not self._body:
+            self._body = body
+        elif self._chunks is None:
+            self._chunks = [self._body, body]
+        else:
+            self._chunks.append(body)
+        if self._body_bytes > server.bounds.body_bytes_max:
+            self._refusal = TOO_LARGE
+        elif server.buffered_bytes > server.bounds.buffered_bytes_max:
+            self._refusal = overloaded("too much is being sent at once")
+
+    def on_message_complete(self) -> None:
+        if self._refusal is not None:
+            return
+        parser = self._parser
+        body = self._body if self._chunks is None else b"".join(self._chunks)
+        self._waiting.append(
+            HttpRequest(
+                parser.get_method(), self._url, self._headers, body, parser.should_keep_alive()
+            )
+        )
+        self._begin_request()
+        self.phase = Phase.IDLE
+        self.since = self._server.ticks
+
+    # Refusals, time limits and the end.
+
+    def expire(self) -> None:
+        """Give up on a client that took too long."""
+        if self._transport is None:
+            return
+        if self.phase is Phase.LINGER or self._is_choked:
+            self._transport.abort()
+        elif self.phase is Phase.IDLE:
+            self._transport.close()
+        else:
+            self._refuse_rest(TIMED_OUT)
+            if self._answering is None:
+                self._answer_waiting()
+
+    def close_when_idle(self) -> None:
+        """Close, unless a request is under way; the answer to that will close."""
+        if self._transport is not None and self.phase is Phase.IDLE and not self.is_owed:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Drop the connection with whatever was not sent."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _refuse_rest(self, refusal: HttpAnswer) -> None:
+        """Let what cannot be read as a request be answered in its turn, and hang up then."""
+        self._server.buffered_bytes -= self._body_bytes
+        request = HttpRequest(b"", b"", self._headers, b"", keep_alive=False)
+        request.refusal = refusal
+        self._begin_request()
+        self.phase = Phase.LINGER
+        self.since = self._server.ticks
+        self._waiting.append(request)
+
+    def _drop_input(self) -> None:
+        """Forget the requests that will not be answered any more."""
+        self._server.buffered_bytes -= self._body_bytes
+        self._server.buffered_bytes -= sum(len(request.body) for request in self._waiting)
+        self._begin_request()
+        self._waiting.clear()
+
+    def _expect(self, expectation: bytes) -> None:
+        if expectation.lower() != b"100-continue" or self._transport is None:
+            return
+        if self.is_owed:
+            # The go-ahead may not overtake the answers before it.
+            self._wants_continue = True
+        else:
+            self._transport.write(_CONTINUE)
+
+    def _pause_reading(self) -> None:
+        if not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    # Answering.
+
+    def _answer_waiting(self) -> None:
+        """Answer what waits, in order, until a handler suspends or the client stops reading."""
+        waiting = self._waiting
+        server = self._server
+        while waiting and not self._is_choked:
+            request = waiting.popleft()
+            server.buffered_bytes -= len(request.body)
+            if self._is_surplus or server.in_flight >= server.bounds.in_flight_max:
+                self._refuse_overload(request)
+            answering = server.respond(request)
+            try:
+                awaited = answering.send(None)
+            except StopIteration as stop:
+                self._write(stop.value, request.keep_alive)
+                continue
+            self._keep_alive = request.keep_alive
+            self._answering = answering
+            server.in_flight += 1
+            self._wait_for(awaited)
+            return
+        if not waiting and (self._is_paused or self._wants_continue or self._is_half_closed):
+            self._catch_up()
+
+    def _refuse_overload(self, request: HttpRequest) -> None:
+        if request.refusal is not None or request.method != b"POST":
+            return
+        if self._is_surplus:
+            request.keep_alive = False
+            request.refusal = overloaded("it has too many connections")
+        else:
+            request.refusal = overloaded("it has too many requests in flight")
+
+    def _catch_up(self) -> None:
+        """Do what had to wait for the last answer."""
+        transport = self._transport
+        if transport is None or self._is_choked:
+            return
+        if self._wants_continue:
+            self._wants_continue = False
+            if self.phase is Phase.BODY:
+                transport.write(_CONTINUE)
+        if self._is_paused:
+            self._is_paused = False
+            transport.resume_reading()
+        if self._is_half_closed:
+            transport.close()
+
+    def _wait_for(self, awaited: asyncio.Future[Any] | None) -> None:
+        if awaited is None:
+            # The handler gave way to others with sleep(0).
+            self._server.loop.call_soon(self._resume)
+        else:
+            # What a task does, too: the flag says that the future was handed to its waiter.
+            awaited._asyncio_future_blocking = False
+            awaited.add_done_callback(self._resume)
+
+    def _resume(self, _: object = None) -> None:
+        answering = self._answering
+        assert answering is not None
+        try:
+            awaited = answering.send(None)
+        except StopIteration as stop:
+            response = stop.value
+        except BaseException:
+            # Not even the dispatcher's catch-all held it: this client must not wait for ever.
+            self._answering = None
+            self._server.in_flight -= 1
+            self.abort()
+            raise
+        else:
+            self._wait_for(awaited)
+            return
+        self._answering = None
+        self._server.in_flight -= 1
+        self._write(response, self._keep_alive)
+        self._answer_waiting()
+
+    def _write(self, response: bytes, keep_alive: bool) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        transport.write(response)
+        if keep_alive and not self._server.is_stopping:
+            return
+        self._drop_input()
+        if self.phase is Phase.LINGER and not self._is_half_closed:
+            # Closing at once would reset the connection under a client that is still sending, and
+            # it might never see the answer.
+            transport.write_eof()
+        else:
+            self.phase = Phase.LINGER
+            transport.close()
+        self.since = self._server.ticks

@@ -1,0 +1,132 @@
+"""What each HTTP request is answered: the API, the health routes, and what browsers ask first."""
+
+from __future__ import annotations
+
+from typing import final
+
+from hashrange.errors import ClientError, ServiceUnavailableException
+from hashrange.wire.bounds import Bounds
+from hashrange.wire.codec import BodyTooLargeError, encode, inflate
+from hashrange.wire.dispatch import Answer, Dispatcher
+from hashrange.wire.messages import (
+    JSON_1_0,
+    PLAIN_JSON,
+    TEXT,
+    XML,
+    HttpAnswer,
+    HttpRequest,
+    json_content_type,
+)
+from hashrange.wire.responses import ResponseWriter
+from hashrange.wire.signature import Authenticator
+
+NOT_FOUND = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)
+TOO_LARGE = HttpAnswer(413, b"<RequestEntityTooLargeException/>\n", XML)
+HEADERS_TOO_LARGE = HttpAnswer(431, b"<RequestHeaderSectionTooLargeException/>\n", XML)
+MALFORMED = HttpAnswer(400, b"<BadRequestException/>\n", XML)
+TIMED_OUT = HttpAnswer(408, b"<RequestTimeoutException/>\n", XML)
+
+_PREFLIGHT_SECONDS = 172800
+
+
+def overloaded(reason: str) -> HttpAnswer:
+    """Return the answer that tells SDKs to come back a little later."""
+    error = ServiceUnavailableException(
+        f"The server is overloaded: {reason}. Reduce the rate of requests and try again."
+    )
+    return HttpAnswer(error.status, encode(error.document()), JSON_1_0)
+
+
+@final
+class Edge:
+    """Answers requests; one per server process, shared by its connections."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, authenticator: Authenticator, bounds: Bounds, region: str
+    ) -> None:
+        self.writer = ResponseWriter()
+        # Set while the server stops, so that clients go elsewhere.
+        self.is_stopping = False
+        self._dispatcher = dispatcher
+        self._authenticator = authenticator
+        self._bounds = bounds
+        self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
+
+    async def respond(self, request: HttpRequest) -> bytes:
+        """Return the whole response to a request."""
+        request_id = self.writer.next_request_id()
+        if request.refusal is not None:
+            answer = request.refusal
+        elif request.method == b"POST" and (request.url == b"/" or request.url[:2] == b"/?"):
+            answer = await self._call(request, request_id)
+        else:
+            answer = self._other(request)
+        return self.writer.render(
+            request_id,
+            answer,
+            closing=self.is_stopping or not request.keep_alive,
+            cors=b"origin" in request.headers,
+            bodiless=request.method == b"HEAD",
+        )
+
+    async def _call(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
+        headers = request.headers
+        content_type = json_content_type(headers)
+        if content_type is None:
+            if request.body:
+                return NOT_FOUND
+            content_type = PLAIN_JSON
+        target = headers.get(b"x-amz-target", b"")
+        body = request.body
+        try:
+            identity = self._authenticator.authenticate(request)
+            if b"content-encoding" in headers:
+                body = self._inflate(request)
+        except BodyTooLargeError:
+            return TOO_LARGE
+        except ClientError as error:
+            status, document = self._refuse(request, target, error)
+        else:
+            status, document = await self._dispatcher.answer(target, body, identity, request_id)
+        return HttpAnswer(status, document, content_type)
+
+    def _refuse(self, request: HttpRequest, target: bytes, refusal: ClientError) -> Answer:
+        try:
+            body = self._inflate(request)
+        except (ClientError, BodyTooLargeError):
+            body = b""
+        return self._dispatcher.refuse(target, body, refusal)
+
+    def _inflate(self, request: HttpRequest) -> bytes:
+        coding = request.headers.get(b"content-encoding", b"").strip().lower()
+        if coding in (b"", b"identity"):
+            return request.body
+        if coding in (b"gzip", b"x-gzip", b"deflate"):
+            return inflate(request.body, self._bounds.body_bytes_max)
+        return request.body
+
+    def _other(self, request: HttpRequest) -> HttpAnswer:
+        path = request.url.partition(b"?")[0]
+        if request.method in (b"GET", b"HEAD"):
+            if path == b"/":
+                return self._health
+            if path == b"/healthz":
+                return HttpAnswer(200, b"ok\n", TEXT)
+            if path == b"/readyz":
+                if self.is_stopping:
+                    return HttpAnswer(503, b"stopping\n", TEXT)
+                return HttpAnswer(200, b"ready\n", TEXT)
+        elif request.method == b"OPTIONS" and b"origin" in request.headers:
+            return _preflight(request)
+        return NOT_FOUND
+
+
+def _preflight(request: HttpRequest) -> HttpAnswer:
+    extra = b"Access-Control-Max-Age: %d\r\n" % _PREFLIGHT_SECONDS
+    for asked, allowed in (
+        (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+        (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+    ):
+        if asked in request.headers:
+            extra += b"%b: %b\r\n" % (allowed, request.headers[asked])
+    return HttpAnswer(200, b"", b"", extra)

@@ -1,0 +1,77 @@
+"""Response heads: everything before the body, from templates that are rebuilt once a second.
+
+A head carries what AWS sends: `x-amzn-RequestId` (52 characters of [0-9A-V], unique per request)
+and `x-amz-crc32`, the checksum of the body that SDKs verify.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b32hexencode
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import final
+from zlib import crc32
+
+from hashrange.wire.messages import HttpAnswer
+
+_CORS_LINES = (
+    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,"
+    b"x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date\r\n"
+)
+# DynamoDB's request ids all end like this.
+_REQUEST_ID_TAIL = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
+
+_Key = tuple[int, bytes, bool, bool]
+
+
+@final
+class ResponseWriter:
+    """Renders answers to bytes and names the requests."""
+
+    def __init__(self) -> None:
+        # Ten random characters per process, then sixteen of a counter.
+        self._prefix = b32hexencode(os.urandom(10))[:10]
+        self._count = int.from_bytes(os.urandom(6), "big")
+        self._templates: dict[_Key, bytes] = {}
+
+    def next_request_id(self) -> bytes:
+        """Return the id of a new request."""
+        self._count += 1
+        return b"%b%016X%b" % (self._prefix, self._count, _REQUEST_ID_TAIL)
+
+    def tick(self) -> None:
+        """Forget the rendered heads, whose Date is about to be out of date."""
+        self._templates.clear()
+
+    def render(
+        self, request_id: bytes, answer: HttpAnswer, *, closing: bool, cors: bool, bodiless: bool
+    ) -> bytes:
+        """Return the whole response; `bodiless` leaves the body away, as HEAD asks."""
+        body = answer.body
+        key = (answer.status, answer.content_type, closing, cors)
+        template = self._templates.get(key)
+        if template is None:
+            template = self._templates[key] = _template(key)
+        head = template % (len(body), request_id, crc32(body))
+        if answer.extra:
+            head += answer.extra
+        if bodiless:
+            return head + b"\r\n"
+        return b"%b\r\n%b" % (head, body)
+
+
+def _template(key: _Key) -> bytes:
+    status, content_type, closing, cors = key
+    return b"".join(
+        [
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode(),
+            f"Server: Server\r\nDate: {formatdate(usegmt=True)}\r\n".encode(),
+            b"Content-Type: " + content_type + b"\r\n" if content_type else b"",
+            b"Content-Length: %d\r\n",
+            b"Connection: close\r\n" if closing else b"Connection: keep-alive\r\n",
+            b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n",
+            _CORS_LINES if cors else b"",
+        ]
+    )

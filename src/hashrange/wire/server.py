@@ -1,0 +1,110 @@
+"""The listening side: sockets, the connections on them, their time limits, and a graceful stop.
+
+One server belongs to one event loop; nothing here is called from another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Coroutine
+from typing import Any, final
+
+from hashrange.wire.bounds import Bounds
+from hashrange.wire.connection import Connection, Phase
+from hashrange.wire.edge import Edge
+from hashrange.wire.messages import HttpRequest
+
+_TICK_SECONDS = 1.0
+
+
+@final
+class Server:
+    """Accepts connections and watches over them."""
+
+    def __init__(self, edge: Edge, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.loop = asyncio.get_running_loop()
+        self.ticks = 0
+        self.in_flight = 0
+        self.buffered_bytes = 0
+        self.has_surplus = False
+        self._edge = edge
+        self._connections: set[Connection] = set()
+        self._listener: asyncio.Server | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+        self._all_gone = asyncio.Event()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._edge.is_stopping
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def respond(self, request: HttpRequest) -> Coroutine[Any, None, bytes]:
+        """Start answering a request."""
+        return self._edge.respond(request)
+
+    async def start(self, listening: socket.socket) -> None:
+        """Accept connections on a bound socket from now on."""
+        self._listener = await self.loop.create_server(
+            lambda: Connection(self), sock=listening, backlog=1024
+        )
+        self._ticker = self.loop.call_later(_TICK_SECONDS, self._tick)
+
+    async def stop(self) -> None:
+        """Accept nothing new, finish what is in flight, then hang up."""
+        self._edge.is_stopping = True
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self._connections):
+            connection.close_when_idle()
+        if self._connections:
+            try:
+                await asyncio.wait_for(self._all_gone.wait(), self.bounds.stop_seconds)
+            except TimeoutError:
+                for connection in list(self._connections):
+                    connection.abort()
+        if self._ticker is not None:
+            self._ticker.cancel()
+
+    # Called by connections.
+
+    def admit(self, connection: Connection) -> bool:
+        """Take a new connection in; false when there are far too many to answer it at all."""
+        self._connections.add(connection)
+        count = len(self._connections)
+        self.has_surplus = count > self.bounds.connections_max
+        return count <= 2 * self.bounds.connections_max and not self.is_stopping
+
+    def forget(self, connection: Connection) -> None:
+        """Let go of a connection that is closed."""
+        self._connections.discard(connection)
+        self.has_surplus = len(self._connections) > self.bounds.connections_max
+        if self.is_stopping and not self._connections:
+            self._all_gone.set()
+
+    # Time limits.
+
+    def _tick(self) -> None:
+        self.ticks += 1
+        self._edge.writer.tick()
+        for connection in list(self._connections):
+            if self.ticks - connection.since > self._patience(connection):
+                connection.expire()
+        self._ticker = self.loop.call_later(_TICK_SECONDS, self._tick)
+
+    def _patience(self, connection: Connection) -> float:
+        bounds = self.bounds
+        if connection.is_choked:
+            return bounds.write_seconds
+        if connection.phase is Phase.LINGER:
+            # While answers are owed, it is not the client who is late.
+            return bounds.linger_seconds if not connection.is_owed else float("inf")
+        if connection.phase is Phase.HEADER:
+            return bounds.header_seconds
+        if connection.phase is Phase.BODY:
+            return bounds.body_seconds
+        return bounds.idle_seconds if not connection.is_owed else float("inf")
