@@ -129,15 +129,25 @@ def compare(left: str, right: str) -> int:
 def add(left: str, right: str) -> str:
     """Return left + right, or raise ValidationException when the result cannot be stored."""
     if "." in left or "." in right:
-        return normalize(format(_exact.add(Decimal(left), Decimal(right)), "f"))
-    return normalize(str(int(left) + int(right)))
+        return _store(format(_exact.add(Decimal(left), Decimal(right)), "f"))
+    return _store(str(int(left) + int(right)))
 
 
 def subtract(left: str, right: str) -> str:
     """Return left - right, or raise ValidationException when the result cannot be stored."""
     if "." in left or "." in right:
-        return normalize(format(_exact.subtract(Decimal(left), Decimal(right)), "f"))
-    return normalize(str(int(left) - int(right)))
+        return _store(format(_exact.subtract(Decimal(left), Decimal(right)), "f"))
+    return _store(str(int(left) - int(right)))
+
+
+def _store(text: str) -> str:
+    """Return the canonical text of a result; its magnitude is checked before its digits."""
+    if is_canonical(text):
+        return text
+    _, digits, exponent = _read(text)
+    if digits:
+        _check_exponent(exponent)
+    return normalize(text)
 
 
 def size(text: str) -> int:

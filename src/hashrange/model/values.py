@@ -107,6 +107,11 @@ def check_item(item: object, wording: int = BARE) -> int:
         return _check_map(item, 1)
     except _Refusal as refusal:
         raise refusal.worded(wording) from None
+    except ValidationException as error:
+        # A value too deep anywhere is reported before an empty name inside a map.
+        if error.message == _EMPTY_NAME and _too_deep(item):
+            raise ValidationException(_TOO_DEEP) from None
+        raise
 
 
 def check_value(value: object, wording: int = BARE) -> int:
@@ -212,7 +217,7 @@ def _check_nested_map(content: object, level: int) -> int:
     if level >= NESTING_LEVELS_MAX and content:
         raise ValidationException(_TOO_DEEP)
     if "" in content:
-        raise ValidationException(_TOO_DEEP if _too_deep(content, level + 1) else _EMPTY_NAME)
+        raise ValidationException(_EMPTY_NAME)
     return _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES + _check_map(content, level + 1)
 
 
@@ -302,9 +307,9 @@ def _duplicates(kind: str, members: list[str]) -> _Refusal:
     )
 
 
-def _too_deep(content: Item, level: int) -> bool:
-    """Say whether some value of this map is nested too deep; the depth is reported first."""
-    pending: list[tuple[object, int]] = [(value, level) for value in content.values()]
+def _too_deep(item: Item) -> bool:
+    """Say whether some value of an item is nested too deep."""
+    pending: list[tuple[object, int]] = [(value, 1) for value in item.values()]
     while pending:
         value, level = pending.pop()
         if level > NESTING_LEVELS_MAX:
