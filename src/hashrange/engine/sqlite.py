@@ -1,0 +1,154 @@
+"""The embedded engine: SQLite, one table per store, one file for everything.
+
+Writes go through group commit (sqlite_writer). Reads run on the event loop, on a connection of
+their own that sees committed rows only; every call is one short read transaction, so no reader
+keeps the write-ahead log from being moved into the database. An engine belongs to one event loop
+of one process and is opened after any fork; several processes may open the same directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final, final
+
+import apsw
+
+from hashrange.engine.base import Decision, Row, StoreKey
+from hashrange.engine.sqlite_connection import (
+    Durability,
+    StoreStatements,
+    is_absent_table,
+    open_connection,
+    translated,
+)
+from hashrange.engine.sqlite_files import (
+    DataDirectoryError,
+    DirectoryLock,
+    EpochCell,
+    WriteTurn,
+    acquire_directory,
+    join_directory,
+)
+from hashrange.engine.sqlite_writer import GroupCommit
+
+__all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
+
+_STORES_REMEMBERED_MAX: Final = 20_000
+
+
+@final
+class SqliteEngine:
+    """Stores in a data directory; make one with `open`."""
+
+    def __init__(self, membership: DirectoryLock, durability: Durability, vfs: str | None) -> None:
+        directory = membership.path
+        self._membership = membership
+        self._statements: dict[str, StoreStatements] = {}
+        self._turn = WriteTurn(directory)
+        self._epoch_cell = EpochCell(directory)
+        self._reader = open_connection(directory, durability, read_only=True, vfs=vfs)
+        self._writer = GroupCommit(
+            lambda: open_connection(directory, durability, read_only=False, vfs=vfs),
+            self._turn,
+            self._epoch_cell,
+            commit_in_thread=durability == "full",
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        vfs: str | None = None,
+    ) -> SqliteEngine:
+        """Open a data directory that `acquire_directory` prepared, in this or a parent process."""
+        membership = join_directory(path)
+        try:
+            engine = cls(membership, durability, vfs)
+        except (OSError, apsw.Error) as error:
+            membership.release()
+            raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
+        return engine
+
+    def epoch(self) -> int:
+        return self._epoch_cell.get()
+
+    async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+        try:
+            if len(keys) == 1:
+                return [self._get(*keys[0])]
+            self._reader.execute("BEGIN")
+            try:
+                return [self._get(store, key) for store, key in keys]
+            finally:
+                self._reader.execute("COMMIT")
+        except apsw.Error as error:
+            raise translated(error) from error
+
+    async def range(
+        self,
+        store: str,
+        lower: bytes,
+        upper: bytes,
+        *,
+        reverse: bool,
+        rows_max: int,
+        bytes_max: int,
+    ) -> tuple[list[Row], bool]:
+        statements = self._statements.get(store) or self._remember(store)
+        page: list[Row] = []
+        try:
+            cursor = self._reader.execute(
+                statements.descend if reverse else statements.walk, (lower, upper)
+            )
+            try:
+                for row in cursor:
+                    page.append(row)
+                    bytes_max -= len(row[1])
+                    if len(page) >= rows_max or bytes_max <= 0:
+                        return page, False
+            finally:
+                # A statement left half-way would keep its snapshot, and the log, alive.
+                cursor.close(True)
+        except apsw.Error as error:
+            if isinstance(error, apsw.SQLError) and is_absent_table(error):
+                return [], True
+            raise translated(error) from error
+        return page, True
+
+    async def write(self, decision: Decision) -> object:
+        return await self._writer.submit(decision)
+
+    async def tally(self, store: str) -> tuple[int, int]:
+        try:
+            row = self._reader.execute(
+                "SELECT rows, bytes FROM tallies WHERE store = ?", (store,)
+            ).get
+        except apsw.Error as error:
+            raise translated(error) from error
+        return (0, 0) if row is None else (row[0], row[1])
+
+    async def close(self) -> None:
+        await self._writer.close()
+        self._reader.close()
+        self._turn.close()
+        self._epoch_cell.close()
+        self._membership.release()
+
+    def _get(self, store: str, key: bytes) -> bytes | None:
+        statements = self._statements.get(store) or self._remember(store)
+        try:
+            value: bytes | None = self._reader.execute(statements.get, (key,)).get
+        except apsw.SQLError as error:
+            if is_absent_table(error):
+                return None
+            raise
+        return value
+
+    def _remember(self, store: str) -> StoreStatements:
+        if len(self._statements) >= _STORES_REMEMBERED_MAX:
+            self._statements.clear()
+        statements = self._statements[store] = StoreStatements(store)
+        return statements

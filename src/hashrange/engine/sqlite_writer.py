@@ -1,0 +1,401 @@
+"""Group commit: many decisions, one after another, in one durable transaction.
+
+Decisions wait in a queue. When no commit is under way and it is this process's turn to write, the
+event loop opens a transaction, applies what is queued, and hands the COMMIT (the wait for the disk)
+to a thread of its own; whatever arrives meanwhile forms the next batch.
+
+1. A caller hears of its decision only after the COMMIT of its batch. If that fails, every decision
+   of the batch fails, and the transaction is rolled back.
+2. The connection is used by the event loop or by the thread, never by both: the `_busy` flag is the
+   baton, and it is handed over through the thread's queue and `call_soon_threadsafe`.
+3. The turn is held from BEGIN to the end of COMMIT, so the epoch read at BEGIN holds for the batch.
+4. A COMMIT that failed after its frames reached the log could come back to life when the log is
+   replayed after a crash. So it is followed by a small *fence* transaction, which overwrites those
+   frames; unless the fence is durable the outcome is reported as unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, final
+
+import apsw
+
+from hashrange.engine.base import Changes, Decision
+from hashrange.engine.sqlite_connection import StoreStatements, spares_other_decisions, translated
+from hashrange.engine.sqlite_files import EpochCell, WriteTurn
+from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
+
+BATCH_DECISIONS_MAX: Final = 512
+BATCH_BYTES_MAX: Final = 8 << 20
+CHECKPOINT_BYTES: Final = 16 << 20
+"""How much this process writes to the log, by its own estimate, between checkpoints."""
+
+LOG_FRAMES_MAX: Final = 16384
+"""Beyond this the checkpoint waits for readers, so that the log starts again from its beginning."""
+
+_ROW_OVERHEAD_BYTES: Final = 8192
+_log = logging.getLogger(__name__)
+
+_Waiting = tuple[Decision, "asyncio.Future[object]"]
+
+
+@final
+class _Batch:
+    """The decisions of one transaction and what is to be told about them."""
+
+    __slots__ = ("answers", "changed", "epoch", "put_bytes", "tallies")
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[_Waiting, object, Exception | None]] = []
+        self.changed = False
+        self.epoch = 0
+        self.put_bytes = 0
+        self.tallies: dict[str, list[int]] = {}
+
+
+@final
+class GroupCommit:
+    """The writing side of the SQLite engine."""
+
+    def __init__(
+        self,
+        connect: Callable[[], apsw.Connection],
+        turn: WriteTurn,
+        epoch_cell: EpochCell,
+        *,
+        commit_in_thread: bool,
+    ) -> None:
+        self._connect = connect
+        self._turn = turn
+        self._epoch_cell = epoch_cell
+        self._commit_in_thread = commit_in_thread
+        self._connection: apsw.Connection | None = connect()
+        self._stores: dict[str, StoreStatements] = {}
+        self._stores_version = -1
+        self._waiting: deque[_Waiting] = deque()
+        self._busy = False
+        self._closed = False
+        self._idle: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._logged_bytes = 0
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="hashrange-commit", daemon=True)
+        self._thread.start()
+
+    def submit(self, decision: Decision) -> asyncio.Future[object]:
+        """Queue a decision; the future resolves once it is durable."""
+        if self._closed:
+            raise EngineError("the engine is closed")
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        future = self._loop.create_future()
+        self._waiting.append((decision, future))
+        if not self._busy:
+            self._busy = True
+            # Not at once: requests that are ready in this same turn of the loop join the batch.
+            self._loop.call_soon(self._start)
+        return future
+
+    async def close(self) -> None:
+        """Finish the queue, move the log into the database, and let go of the connection."""
+        self._closed = True
+        if self._busy:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        self._jobs.put(self._checkpoint)
+        self._jobs.put(None)
+        await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+        if self._connection is not None:
+            with contextlib.suppress(apsw.Error):
+                self._connection.close()
+            self._connection = None
+
+    # On the event loop.
+
+    def _start(self) -> None:
+        if self._turn.try_take():
+            self._run_batch()
+        else:
+            self._jobs.put(self._wait_for_turn)
+
+    def _run_batch(self) -> None:
+        batch = _Batch()
+        try:
+            connection = self._begin(batch)
+            self._apply_waiting(connection, batch)
+            self._write_tallies(connection, batch)
+            if not batch.changed:
+                connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - it goes to the callers, in our words
+            self._abandon(batch, error)
+            return
+        if not batch.changed:
+            self._turn.give()
+            self._finish(batch, None)
+        elif self._commit_in_thread:
+            self._jobs.put(lambda: self._commit_and_report(batch))
+        else:
+            self._commit_inline(connection, batch)
+
+    def _begin(self, batch: _Batch) -> apsw.Connection:
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._connect()
+        connection.execute("BEGIN IMMEDIATE")
+        epoch, stores_version = connection.execute("SELECT epoch, stores_version FROM meta").get
+        batch.epoch = epoch
+        if epoch > self._epoch_cell.get():
+            # Another process died between its commit and telling the others.
+            self._epoch_cell.set(epoch)
+        if stores_version != self._stores_version:
+            rows = connection.execute("SELECT store FROM tallies").fetchall()
+            self._stores = {name: StoreStatements(name) for name in (str(row[0]) for row in rows)}
+            self._stores_version = stores_version
+        return connection
+
+    def _apply_waiting(self, connection: apsw.Connection, batch: _Batch) -> None:
+        waiting, answers = self._waiting, batch.answers
+        while waiting and len(answers) < BATCH_DECISIONS_MAX and batch.put_bytes < BATCH_BYTES_MAX:
+            entry = waiting.popleft()
+            decision, future = entry
+            if future.done():
+                # Cancelled before it was looked at: it never happens.
+                continue
+            try:
+                changes = self._decide(connection, batch, decision)
+            except apsw.Error:
+                answers.append((entry, None, None))
+                raise
+            except Exception as error:  # noqa: BLE001 - what a decision raises is its caller's
+                answers.append((entry, None, error))
+                continue
+            answers.append((entry, changes.outcome, None))
+            self._apply(connection, batch, changes)
+
+    def _decide(self, connection: apsw.Connection, batch: _Batch, decision: Decision) -> Changes:
+        epoch = decision.epoch
+        if epoch != batch.epoch and epoch >= 0:
+            raise StaleEpochError(f"built on epoch {epoch}, now {batch.epoch}")
+        rows: list[bytes | None] = []
+        for store, key in decision.keys:
+            statements = self._stores.get(store)
+            rows.append(
+                None if statements is None else connection.execute(statements.get, (key,)).get
+            )
+        changes = decision.decide(rows)
+        stores = self._stores_after(changes) if changes.creates or changes.drops else self._stores
+        for store, _, _ in changes.puts:
+            if store not in stores:
+                raise EngineError(f"no store {store}")
+        for store, _, _ in changes.tallies:
+            if store not in stores:
+                raise EngineError(f"no store {store}")
+        return changes
+
+    def _stores_after(self, changes: Changes) -> dict[str, StoreStatements]:
+        stores = dict(self._stores)
+        for store in changes.drops:
+            stores.pop(store, None)
+        for store in changes.creates:
+            stores[store] = StoreStatements(store)
+        return stores
+
+    def _apply(self, connection: apsw.Connection, batch: _Batch, changes: Changes) -> None:
+        if changes.drops or changes.creates:
+            self._change_stores(connection, batch, changes)
+        stores = self._stores
+        execute = connection.execute
+        for store, key in changes.deletes:
+            if store in stores:
+                batch.changed = True
+                execute(stores[store].delete, (key,))
+        for store, key, value in changes.puts:
+            batch.changed = True
+            batch.put_bytes += len(value)
+            execute(stores[store].put, (key, value))
+        for store, rows, size in changes.tallies:
+            tally = batch.tallies.setdefault(store, [0, 0])
+            tally[0] += rows
+            tally[1] += size
+        if changes.epoch_step:
+            batch.changed = True
+            batch.epoch += 1
+            execute("UPDATE meta SET epoch = ?", (batch.epoch,))
+
+    def _change_stores(self, connection: apsw.Connection, batch: _Batch, changes: Changes) -> None:
+        before = self._stores
+        self._stores = self._stores_after(changes)
+        batch.changed = True
+        dropped = {store for store in changes.drops if store in before}
+        for store in dropped:
+            connection.execute(before[store].drop)
+            connection.execute("DELETE FROM tallies WHERE store = ?", (store,))
+            batch.tallies.pop(store, None)
+        for store in dict.fromkeys(changes.creates):
+            if store not in before or store in dropped:
+                connection.execute(self._stores[store].create)
+                connection.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
+        self._stores_version += 1
+        connection.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
+
+    def _write_tallies(self, connection: apsw.Connection, batch: _Batch) -> None:
+        for store, (rows, size) in batch.tallies.items():
+            if rows or size:
+                batch.changed = True
+                connection.execute(
+                    "UPDATE tallies SET rows = rows + ?, bytes = bytes + ? WHERE store = ?",
+                    (rows, size, store),
+                )
+
+    def _abandon(self, batch: _Batch, error: Exception) -> None:
+        """Undo a batch that could not be applied; only the decision at fault need suffer."""
+        self._roll_back()
+        self._turn.give()
+        if batch.answers and spares_other_decisions(error):
+            (_, future), _, _ = batch.answers.pop()
+            if not future.done():
+                future.set_exception(EngineError(f"{type(error).__name__}: {error}"))
+            self._waiting.extendleft(entry for entry, _, _ in reversed(batch.answers))
+            self._next_batch()
+            return
+        if not batch.answers:
+            # It failed before the first decision: refuse all that are waiting, rather than spin.
+            batch.answers = [(entry, None, None) for entry in self._waiting]
+            self._waiting.clear()
+        self._finish(batch, translated(error))
+
+    def _finish(self, batch: _Batch, error: Exception | None) -> None:
+        self._answer(batch, error)
+        self._next_batch()
+
+    def _answer(self, batch: _Batch, error: Exception | None) -> None:
+        for (_, future), outcome, refusal in batch.answers:
+            if future.done():
+                continue
+            if error is not None:
+                # An instance of its own for each caller, since raising one adds its traceback.
+                future.set_exception(type(error)(*error.args))
+            elif refusal is not None:
+                future.set_exception(refusal)
+            else:
+                future.set_result(outcome)
+
+    def _next_batch(self) -> None:
+        if self._waiting and self._loop is not None:
+            self._loop.call_soon(self._start)
+            return
+        self._busy = False
+        if self._idle is not None:
+            self._idle.set_result(None)
+
+    def _commit_inline(self, connection: apsw.Connection, batch: _Batch) -> None:
+        error = self._commit(connection, batch)
+        self._answer(batch, error)
+        if self._checkpoint_is_due(batch):
+            self._jobs.put(self._checkpoint_and_report)
+        else:
+            self._turn.give()
+            self._next_batch()
+
+    # In the thread.
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+    def _tell_loop(self, call: Callable[..., None], *arguments: object) -> None:
+        assert self._loop is not None
+        # A loop that was closed without closing the engine has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+    def _wait_for_turn(self) -> None:
+        self._turn.take()
+        self._tell_loop(self._run_batch)
+
+    def _commit_and_report(self, batch: _Batch) -> None:
+        assert self._connection is not None
+        error = self._commit(self._connection, batch)
+        if self._checkpoint_is_due(batch):
+            self._tell_loop(self._answer, batch, error)
+            self._checkpoint_and_report()
+        else:
+            self._turn.give()
+            self._tell_loop(self._finish, batch, error)
+
+    def _checkpoint_and_report(self) -> None:
+        self._checkpoint()
+        self._turn.give()
+        self._tell_loop(self._next_batch)
+
+    # In either.
+
+    def _commit(self, connection: apsw.Connection, batch: _Batch) -> Exception | None:
+        """Commit; return None, or the error to report after making sure nothing was kept."""
+        try:
+            connection.execute("COMMIT")
+        except apsw.FullError as error:
+            # The commit frame is written last, so a log that ran out of room does not have it.
+            self._roll_back()
+            return translated(error)
+        except apsw.Error as error:
+            self._roll_back()
+            return translated(error) if self._fence() else UnknownOutcomeError(str(error))
+        if batch.epoch > self._epoch_cell.get():
+            self._epoch_cell.set(batch.epoch)
+        return None
+
+    def _roll_back(self) -> None:
+        self._stores_version = -1
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._connection = None
+            with contextlib.suppress(apsw.Error):
+                connection.close(True)
+
+    def _fence(self) -> bool:
+        """Overwrite the frames of a failed commit; return whether that is durable."""
+        try:
+            if self._connection is None:
+                self._connection = self._connect()
+            self._connection.execute("BEGIN IMMEDIATE; UPDATE meta SET fence = fence + 1; COMMIT")
+        except apsw.Error:
+            _log.exception("the write-ahead log could not be fenced after a failed commit")
+            self._roll_back()
+            return False
+        return True
+
+    def _checkpoint_is_due(self, batch: _Batch) -> bool:
+        self._logged_bytes += batch.put_bytes + _ROW_OVERHEAD_BYTES * len(batch.answers)
+        return self._logged_bytes >= CHECKPOINT_BYTES
+
+    def _checkpoint(self) -> None:
+        """Copy the log into the database, so that the next commit starts it afresh.
+
+        The turn is held, so no writer can extend the log meanwhile. Readers are never waited for
+        unless the log has grown long: each of their transactions is one short call.
+        """
+        self._logged_bytes = 0
+        if self._connection is None:
+            return
+        try:
+            frames, _ = self._connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if frames > LOG_FRAMES_MAX:
+                self._connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_RESTART)
+        except apsw.BusyError:
+            return
+        except apsw.Error:
+            # The log still has everything; it only grows until a checkpoint succeeds.
+            _log.exception("the write-ahead log could not be moved into the database")
