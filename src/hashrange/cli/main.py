@@ -1,0 +1,94 @@
+"""The `hashrange` command: reads its arguments, does what they say, and words what went wrong.
+
+Exit status: 0 when all went well, 1 when the server could not start, 2 for wrong arguments.
+Whatever a command needs is imported when it runs, so that `--help` and `--version` are quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from hashrange import __version__
+from hashrange.config import (
+    CONFIG_OPTION,
+    OPTIONS,
+    Kind,
+    Option,
+    SettingsError,
+    default_of,
+    load_settings,
+)
+
+_METAVARS = {
+    Kind.TEXT: "TEXT",
+    Kind.PATH: "PATH",
+    Kind.COUNT: "NUMBER",
+    Kind.SECONDS: "SECONDS",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit."""
+    given = vars(build_parser().parse_args(arguments))
+    command = given.pop("command")
+    assert command == "serve"
+    sys.exit(_serve({name.replace("_", "-"): value for name, value in given.items()}))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands and flags."""
+    parser = argparse.ArgumentParser(
+        prog="hashrange", description="The DynamoDB API as software you run yourself."
+    )
+    parser.add_argument("--version", action="version", version=f"hashrange {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser(
+        "serve",
+        help="start a server",
+        description="Start a DynamoDB server and serve until it is told to stop.",
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    serve.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
+    for option in OPTIONS:
+        _add_flag(serve, option)
+    return parser
+
+
+def _add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
+    flag = f"--{option.name}"
+    if option.kind is Kind.SWITCH:
+        parser.add_argument(flag, action="store_true", help=option.help)
+        return
+    metavar = "|".join(option.choices) or _METAVARS[option.kind]
+    default = default_of(option)
+    shown = "" if default is None else f" (default: {default})"
+    parser.add_argument(flag, metavar=metavar, help=option.help + shown)
+
+
+def _serve(flags: dict[str, object]) -> int:
+    try:
+        settings = load_settings(flags, os.environ)
+    except SettingsError as error:
+        return _complain(error, status=2)
+
+    from hashrange.app import StartError
+    from hashrange.cli.greeting import greet
+    from hashrange.cli.logs import set_up_logging
+    from hashrange.supervisor import serve
+
+    set_up_logging(settings.log_level, settings.log_format)
+    try:
+        serve(settings, lambda host, port: greet(settings, host, port))
+    except StartError as error:
+        return _complain(error, status=1)
+    return 0
+
+
+def _complain(error: Exception, *, status: int) -> int:
+    sys.stderr.write(f"hashrange: {error}\n")
+    return status

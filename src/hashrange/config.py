@@ -1,0 +1,240 @@
+"""One frozen settings object, read from flags, then the environment, then a TOML file.
+
+Each setting has one name: `data-dir` is the flag `--data-dir`, the variable `HASHRANGE_DATA_DIR`
+and the key `data-dir` of the file. What is not understood is refused; nothing is ignored. Nobody
+below `app` reads settings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final, Literal
+
+ENVIRONMENT_PREFIX: Final = "HASHRANGE_"
+CONFIG_OPTION: Final = "config"
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "::1"})
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the message says which and why, for people."""
+
+
+class Kind(Enum):
+    """How a setting is written."""
+
+    TEXT = "text"
+    PATH = "path"
+    COUNT = "number"
+    SECONDS = "seconds"
+    SWITCH = "switch"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How one setting is given and what it is for."""
+
+    name: str
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()
+    lowest: int = 0
+    highest: int = 1_000_000
+
+    @property
+    def field(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        return ENVIRONMENT_PREFIX + self.field.upper()
+
+
+OPTIONS: Final = (
+    Option("host", Kind.TEXT, "address to listen on"),
+    Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
+    Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
+    Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
+    Option("workers", Kind.COUNT, "processes that share the port and the data", lowest=1),
+    Option(
+        "durability",
+        Kind.TEXT,
+        "what an acknowledged write survives: 'full' a power loss, 'relaxed' a crash of the server",
+        choices=("full", "relaxed"),
+    ),
+    Option("table-delay", Kind.SECONDS, "seconds that tables and indexes take to change state"),
+    Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
+    Option("credentials", Kind.PATH, "TOML file of access keys; signatures are verified with it"),
+    Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
+    Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
+    Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
+    Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
+    Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
+    Option(
+        "log-level",
+        Kind.TEXT,
+        "least important messages to log; 'debug' includes every request",
+        choices=("debug", "info", "warning", "error"),
+    ),
+    Option("log-format", Kind.TEXT, "how messages are logged", choices=("human", "json")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a server can be told; the defaults suit a laptop."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data_dir: Path = Path("hashrange-data")
+    in_memory: bool = False
+    workers: int = 1
+    durability: Literal["full", "relaxed"] = "full"
+    table_delay: float = 0.0
+    realistic: bool = False
+    credentials: Path | None = None
+    insecure: bool = False
+    max_connections: int = 4096
+    max_in_flight: int = 8192
+    idle_timeout: int = 300
+    stop_timeout: int = 20
+    log_level: str = "info"
+    log_format: str = "human"
+
+
+def default_of(option: Option) -> object:
+    """Return what a setting is when nobody says anything."""
+    return next(field.default for field in fields(Settings) if field.name == option.field)
+
+
+def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -> Settings:
+    """Return the settings of flags over environment over file; flags are named as options are."""
+    config = flags.get(CONFIG_OPTION) or environment.get(f"{ENVIRONMENT_PREFIX}CONFIG")
+    sources: list[dict[str, Any]] = []
+    if config:
+        sources.append(_from_file(Path(str(config))))
+    sources.append(_from_environment(environment))
+    sources.append(_parse_all({name: flags[name] for name in flags if name != CONFIG_OPTION}, "--"))
+    values: dict[str, Any] = {}
+    for source in sources:
+        _check_contradictions(source)
+        values.update(source)
+    settings = Settings(**values)
+    _check_agreement(settings)
+    return settings
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach an address."""
+    return host in _LOOPBACK_NAMES or host.startswith("127.")
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"Cannot read {path}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+    values = _parse_all(document, f"{path}: ")
+    for name in ("data_dir", "credentials"):
+        if name in values:
+            # A path in a file is meant from where the file is, not from where the server starts.
+            values[name] = path.absolute().parent / values[name]
+    return values
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    given = {
+        option.name: environment[option.variable]
+        for option in OPTIONS
+        if environment.get(option.variable, "") != ""
+    }
+    return _parse_all(given, ENVIRONMENT_PREFIX)
+
+
+def _parse_all(given: Mapping[str, object], source: str) -> dict[str, Any]:
+    options = {option.name: option for option in OPTIONS}
+    values = {}
+    for name, value in given.items():
+        option = options.get(name)
+        if option is None:
+            raise SettingsError(f"{source}{name} is not a setting of Hashrange.")
+        shown = option.variable if source == ENVIRONMENT_PREFIX else f"{source}{name}"
+        values[option.field] = _parse(option, value, shown)
+    return values
+
+
+def _parse(option: Option, value: object, shown: str) -> object:
+    if option.kind is Kind.SWITCH:
+        return _parse_switch(value, shown)
+    if option.kind is Kind.COUNT:
+        return _parse_count(option, value, shown)
+    if option.kind is Kind.SECONDS:
+        return _parse_seconds(value, shown)
+    if not isinstance(value, str) or not value:
+        raise SettingsError(f"{shown} needs a text, not {value!r}.")
+    if option.choices and value not in option.choices:
+        raise SettingsError(f"{shown} is one of {', '.join(option.choices)}, not {value!r}.")
+    if option.kind is Kind.PATH:
+        return Path(value)
+    return value
+
+
+def _parse_switch(value: object, shown: str) -> bool:
+    text = str(value).lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise SettingsError(f"{shown} is true or false, not {value!r}.")
+
+
+def _parse_count(option: Option, value: object, shown: str) -> int:
+    text = str(value)
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        count = int(text)
+        if option.lowest <= count <= option.highest:
+            return count
+    raise SettingsError(
+        f"{shown} is a whole number from {option.lowest} to {option.highest}, not {value!r}."
+    )
+
+
+def _parse_seconds(value: object, shown: str) -> float:
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 3600:
+        raise SettingsError(f"{shown} is a number of seconds from 0 to 3600, not {value!r}.")
+    return seconds
+
+
+def _check_contradictions(source: Mapping[str, Any]) -> None:
+    """Refuse what one and the same source cannot mean."""
+    if source.get("in_memory") and "data_dir" in source:
+        raise SettingsError("in-memory keeps nothing on disk: leave out either it or data-dir.")
+    if source.get("realistic") and "table_delay" in source:
+        raise SettingsError("realistic brings its own delays: leave out either it or table-delay.")
+
+
+def _check_agreement(settings: Settings) -> None:
+    if settings.in_memory and settings.workers > 1:
+        raise SettingsError("in-memory needs a single worker: processes do not share memory.")
+    if not is_loopback(settings.host) and settings.credentials is None and not settings.insecure:
+        raise SettingsError(
+            f"Host {settings.host} can be reached from other machines, and without credentials "
+            "anybody could read and change the data. Give --credentials FILE, or --insecure if "
+            "that is what you want."
+        )
+    if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
+        raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

@@ -1,0 +1,296 @@
+"""Processes: runs one server process, or several that share a port and are kept alive.
+
+With one worker, the process itself serves. With more, the parent serves nothing: it reserves the
+port and the data directory, forks the workers, starts a dead one again, hands signals on, and
+stops all within a deadline. Worker 0 is the keeper, which runs the background services too. Workers
+watch a pipe that only the parent holds open, so they stop when the parent is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, final
+
+import uvloop
+
+from hashrange.app import Application, StartError, reserve_data
+from hashrange.config import Settings
+
+_LOGGER = logging.getLogger("hashrange.supervisor")
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_WATCHED_SIGNALS: Final = frozenset({signal.SIGCHLD, *_STOP_SIGNALS})
+_READY_SECONDS_MAX: Final = 30.0
+# A worker that dies this soon after its start has not got over what killed it.
+_EARLY_DEATH_SECONDS: Final = 1.0
+_EARLY_DEATHS_MAX: Final = 5
+# Beyond the server's own deadline, for the engine to close.
+_KILL_GRACE_SECONDS: Final = 5.0
+
+Announce = Callable[[str, int], None]
+"""Told the host and port once requests are answered."""
+
+
+def serve(settings: Settings, announce: Announce) -> None:
+    """Serve until a signal says stop; raises StartError when that cannot begin."""
+    _raise_file_limit()
+    listening = _bind(settings.host, settings.port, is_shared=settings.workers > 1)
+    host, port = listening.getsockname()[:2]
+    with contextlib.closing(listening), reserve_data(settings):
+        if settings.workers == 1:
+            _run_process(settings, listening, lambda: announce(host, port))
+        else:
+            _Supervisor(settings, host, port).run(announce)
+
+
+def _run_process(
+    settings: Settings,
+    listening: socket.socket,
+    on_ready: Callable[[], None],
+    *,
+    is_keeper: bool = True,
+    parent: int | None = None,
+) -> None:
+    """Serve in this process; `parent` is a pipe that ends when the parent process does."""
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        application = Application(settings, is_keeper=is_keeper)
+        await application.start(listening)
+        if parent is None:
+            for number in _STOP_SIGNALS:
+                loop.add_signal_handler(number, _stop_or_quit, stop)
+        else:
+            loop.add_signal_handler(signal.SIGTERM, stop.set)
+            loop.add_reader(parent, stop.set)
+        # What exists by now lives as long as the process: spare the collector looking at it.
+        gc.collect()
+        gc.freeze()
+        on_ready()
+        await stop.wait()
+        if parent is not None:
+            loop.remove_reader(parent)
+        await application.stop()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+
+
+def _stop_or_quit(stop: asyncio.Event) -> None:
+    """Stop gracefully when asked once, at once when asked again."""
+    if stop.is_set():
+        os._exit(1)
+    stop.set()
+
+
+@final
+class _Worker:
+    """A child process and when it was started."""
+
+    __slots__ = ("early_deaths", "pid", "started")
+
+    def __init__(self, pid: int, early_deaths: int) -> None:
+        self.pid = pid
+        self.started = time.monotonic()
+        self.early_deaths = early_deaths
+
+
+@final
+class _Supervisor:
+    """Starts workers and watches over them."""
+
+    def __init__(self, settings: Settings, host: str, port: int) -> None:
+        self._settings = settings
+        self._address = (host, port)
+        self._workers: dict[int, _Worker] = {}
+        self._ready_read, self._ready_write = os.pipe()
+        self._alive_read, self._alive_write = os.pipe()
+
+    def run(self, announce: Announce) -> None:
+        """Run the workers until a signal says stop."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED_SIGNALS)
+        gc.collect()
+        gc.freeze()
+        for index in range(self._settings.workers):
+            self._start(index, early_deaths=0)
+        try:
+            if self._wait_ready():
+                announce(*self._address)
+                self._watch()
+        finally:
+            self._stop_all()
+
+    def _start(self, index: int, early_deaths: int) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            self._be_worker(index)
+        self._workers[index] = _Worker(pid, early_deaths)
+
+    def _be_worker(self, index: int) -> None:
+        status = 1
+        try:
+            os.close(self._alive_write)
+            # The terminal sends its interrupt to everybody; the parent decides what it means.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
+            listening = _bind_shared(*self._address)
+            _run_process(
+                self._settings,
+                listening,
+                lambda: _write_byte(self._ready_write),
+                is_keeper=index == 0,
+                parent=self._alive_read,
+            )
+            status = 0
+        except StartError as error:
+            _LOGGER.error("worker %d cannot start: %s", index, error)
+        except BaseException:
+            _LOGGER.exception("worker %d failed", index)
+        finally:
+            logging.shutdown()
+            os._exit(status)
+
+    def _wait_ready(self) -> bool:
+        """Wait until all workers answer; false when told to stop meanwhile."""
+        os.set_blocking(self._ready_read, False)
+        deadline = time.monotonic() + _READY_SECONDS_MAX
+        missing = self._settings.workers
+        while missing > 0:
+            with contextlib.suppress(BlockingIOError):
+                missing -= len(os.read(self._ready_read, missing))
+                continue
+            received = signal.sigtimedwait(_WATCHED_SIGNALS, 0.01)
+            if received is not None and received.si_signo in _STOP_SIGNALS:
+                return False
+            if any(os.waitpid(worker.pid, os.WNOHANG)[0] for worker in self._workers.values()):
+                raise StartError("A worker could not start; its message says why.")
+            if time.monotonic() > deadline:
+                raise StartError("The workers did not start in time.")
+        return True
+
+    def _watch(self) -> None:
+        """Start dead workers again until told to stop."""
+        while True:
+            received = signal.sigwaitinfo(_WATCHED_SIGNALS)
+            if received.si_signo in _STOP_SIGNALS:
+                return
+            for index, worker in list(self._workers.items()):
+                pid, status = os.waitpid(worker.pid, os.WNOHANG)
+                if pid:
+                    self._restart(index, worker, status)
+
+    def _restart(self, index: int, worker: _Worker, status: int) -> None:
+        del self._workers[index]
+        _LOGGER.warning("worker %d ended (%s); starting it again", index, _describe(status))
+        early_deaths = 0
+        if time.monotonic() - worker.started < _EARLY_DEATH_SECONDS:
+            early_deaths = worker.early_deaths + 1
+        if early_deaths > _EARLY_DEATHS_MAX:
+            raise StartError(f"Worker {index} dies again and again; see its messages.")
+        self._start(index, early_deaths)
+
+    def _stop_all(self) -> None:
+        """Stop the workers, at the latest when the deadline has passed."""
+        self._signal_all(signal.SIGTERM)
+        deadline = time.monotonic() + self._settings.stop_timeout + _KILL_GRACE_SECONDS
+        while self._workers:
+            self._reap()
+            left = deadline - time.monotonic()
+            if not self._workers:
+                return
+            if left <= 0:
+                self._signal_all(signal.SIGKILL)
+                left = _KILL_GRACE_SECONDS
+                deadline = time.monotonic() + left
+            received = signal.sigtimedwait(_WATCHED_SIGNALS, min(left, 0.5))
+            if received is not None and received.si_signo in _STOP_SIGNALS:
+                # Asked a second time: do not wait for what is under way.
+                self._signal_all(signal.SIGKILL)
+
+    def _reap(self) -> None:
+        for index, worker in list(self._workers.items()):
+            try:
+                ended = os.waitpid(worker.pid, os.WNOHANG)[0] != 0
+            except ChildProcessError:
+                ended = True
+            if ended:
+                del self._workers[index]
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for worker in self._workers.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, number)
+
+
+def _describe(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"exit status {os.WEXITSTATUS(status)}"
+
+
+def _write_byte(descriptor: int) -> None:
+    # Nobody reads it any more when a worker is started again.
+    with contextlib.suppress(OSError):
+        os.write(descriptor, b"1")
+
+
+def _bind(host: str, port: int, *, is_shared: bool) -> socket.socket:
+    """Return a bound socket; refuses a port that any other program listens on."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        raise StartError(_bind_failure(host, port, error)) from error
+    if not is_shared:
+        return listening
+    bound = listening.getsockname()[:2]
+    listening.close()
+    return _bind_shared(*bound)
+
+
+def _bind_shared(host: str, port: int) -> socket.socket:
+    """Return a socket on a port that the processes of this server share."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        raise StartError(_bind_failure(host, port, error)) from error
+    return listening
+
+
+def _bind_failure(host: str, port: int, error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"Host {host} is not an address of this machine."
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} on {host} is in use by another program; choose one with --port."
+    return f"Cannot listen on {host} port {port}: {error.strerror}."
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open connections as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
