@@ -1,0 +1,228 @@
+"""What the catalog keeps of a table, and what follows from it: its state, and its schema.
+
+Nothing happens to a table on a timer. A record holds the times at which its states end, and the
+state is what those times and the clock say. A record whose `gone_at` has passed is no record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from hashrange.errors import CorruptionError
+from hashrange.model.schema import Index, KeyPart, Table
+
+FORMAT: Final = 1
+
+
+KeySchema = list[dict[str, str]]
+"""As on the wire: AttributeName and KeyType, partition key first."""
+
+
+@dataclass(slots=True)
+class Throughput:
+    """Provisioned capacity and the memory of its changes; zero units when on demand."""
+
+    read_units: int = 0
+    write_units: int = 0
+    increased_at: float | None = None
+    decreased_at: float | None = None
+    decreases: int = 0
+    decreases_day: int = 0  # days since 1970 (UTC) to which `decreases` belongs
+
+
+@dataclass(slots=True)
+class IndexRecord:
+    """A secondary index."""
+
+    name: str
+    store: str
+    is_global: bool
+    key_schema: KeySchema
+    projection_type: str
+    non_key_attributes: list[str]
+    throughput: Throughput = field(default_factory=Throughput)
+    on_demand: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    is_filled: bool = True
+    fill_at: float = 0.0  # when filling may begin, for an index added to a table
+    updated_until: float = 0.0
+    gone_at: float | None = None  # set once it is being deleted
+
+    def status(self, now: float) -> str:
+        """Return its IndexStatus, given that the table itself is active."""
+        if self.gone_at is not None:
+            return "DELETING"
+        if not self.is_filled:
+            return "CREATING"
+        return "UPDATING" if now < self.updated_until else "ACTIVE"
+
+
+@dataclass(slots=True)
+class TimeToLive:
+    """The time-to-live setting; the last change takes effect at `settled_at`."""
+
+    attribute: str
+    is_enabled: bool
+    changed_at: float
+    settled_at: float
+
+    def status(self, now: float) -> str:
+        """Return its TimeToLiveStatus."""
+        if now < self.settled_at:
+            return "ENABLING" if self.is_enabled else "DISABLING"
+        return "ENABLED" if self.is_enabled else "DISABLED"
+
+
+@dataclass(slots=True)
+class TableRecord:
+    """A table with all its settings."""
+
+    name: str
+    id: str
+    account: str
+    region: str
+    store: str
+    key_schema: KeySchema
+    attribute_types: dict[str, str]  # in the order in which they were defined
+    created_at: float
+    active_at: float
+    billing_mode: str
+    throughput: Throughput
+    indexes: list[IndexRecord] = field(default_factory=list)
+    updated_until: float = 0.0
+    gone_at: float | None = None  # set once it is being deleted
+    on_demand_at: float | None = None  # when it last became PAY_PER_REQUEST, if ever
+    table_class: str | None = None
+    table_class_at: float | None = None
+    is_protected: bool = False
+    on_demand: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    encryption_key_arn: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    time_to_live: TimeToLive | None = None
+    stream: dict[str, str] | None = None
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
+
+    @property
+    def collections_store(self) -> str:
+        """Where the sizes of its item collections are, if it has local indexes."""
+        return self.store + "c"
+
+    @property
+    def is_on_demand(self) -> bool:
+        return self.billing_mode == "PAY_PER_REQUEST"
+
+    def status(self, now: float) -> str:
+        """Return its TableStatus."""
+        if self.gone_at is not None:
+            return "DELETING"
+        if now < self.active_at:
+            return "CREATING"
+        if now < self.updated_until or any(now < index.fill_at for index in self.indexes):
+            return "UPDATING"
+        return "ACTIVE"
+
+    def live_indexes(self, now: float) -> list[IndexRecord]:
+        """Return the indexes that are still described: not those deleted long enough ago."""
+        return [index for index in self.indexes if index.gone_at is None or now < index.gone_at]
+
+    def index(self, name: str) -> IndexRecord | None:
+        """Return an index that is not being deleted."""
+        for index in self.indexes:
+            if index.name == name and index.gone_at is None:
+                return index
+        return None
+
+    def stores(self) -> list[str]:
+        """Return the names of all its stores."""
+        stores = [self.store]
+        stores += [index.store for index in self.indexes if index.gone_at is None]
+        if any(not index.is_global for index in self.indexes):
+            stores.append(self.collections_store)
+        return stores
+
+    def pack(self) -> bytes:
+        """Return its row."""
+        return orjson.dumps({"format": FORMAT, "table": self})
+
+
+def unpack_record(row: bytes) -> TableRecord:
+    """Return the record of a row."""
+    try:
+        document = orjson.loads(row)
+        if document["format"] != FORMAT:
+            raise CorruptionError(f"catalog record of format {document['format']!r}")
+        return _table_record(document["table"])
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise CorruptionError(f"row is not a catalog record: {row[:80]!r}") from error
+
+
+def _table_record(members: dict[str, Any]) -> TableRecord:
+    indexes = []
+    for index in members["indexes"]:
+        throughput = Throughput(**index.pop("throughput"))
+        indexes.append(IndexRecord(throughput=throughput, **index))
+    members["indexes"] = indexes
+    members["throughput"] = Throughput(**members["throughput"])
+    if members["time_to_live"] is not None:
+        members["time_to_live"] = TimeToLive(**members["time_to_live"])
+    return TableRecord(**members)
+
+
+def make_table(record: TableRecord, epoch: int) -> Table:
+    """Return a record's table as the data path sees it."""
+    partition, sort = _key_parts(record.key_schema, record.attribute_types)
+    indexes = tuple(_make_index(record, index) for index in record.indexes if index.gone_at is None)
+    names = [part.name for part in partition + sort]
+    for index in indexes:
+        names.extend(index.key_names)
+    return Table(
+        record.name,
+        id=record.id,
+        account=record.account,
+        region=record.region,
+        store=record.store,
+        partition=partition[0],
+        sort=sort[0] if sort else None,
+        indexes=indexes,
+        key_types={name: record.attribute_types[name] for name in names},
+        epoch=epoch,
+    )
+
+
+def _make_index(record: TableRecord, index: IndexRecord) -> Index:
+    partition, sort = _key_parts(index.key_schema, record.attribute_types)
+    projected = None
+    if index.projection_type != "ALL":
+        projected = frozenset(
+            [element["AttributeName"] for element in record.key_schema + index.key_schema]
+            + index.non_key_attributes
+        )
+    return Index(
+        index.name,
+        index.store,
+        is_global=index.is_global,
+        partition=partition,
+        sort=sort,
+        projection_type=index.projection_type,
+        projected=projected,
+        queryable=index.is_filled,
+    )
+
+
+def _key_parts(
+    key_schema: KeySchema, types: dict[str, str]
+) -> tuple[tuple[KeyPart, ...], tuple[KeyPart, ...]]:
+    partition: list[KeyPart] = []
+    sort: list[KeyPart] = []
+    for element in key_schema:
+        name = element["AttributeName"]
+        parts = partition if element["KeyType"] == "HASH" else sort
+        parts.append(KeyPart(name, types[name]))
+    return tuple(partition), tuple(sort)

@@ -1,0 +1,284 @@
+"""The catalog: every table's record, kept in one store and shared by all processes.
+
+record row    := "t" world name             TableRecord as JSON
+count row     := "n" world                  how many tables the world has, in decimal
+fill row      := "b" world name 0 index     how far the filling of a new index has come
+world         := account 0 region 0
+
+Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
+record inside its decision, so no two processes can disagree about what they change; a change that
+the data path can see steps the epoch, and each process drops what it has cached when the epoch it
+compares on every request has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from hashrange.clock import Clock
+from hashrange.engine.base import ANY_EPOCH, Changes, Engine, StoreKey
+from hashrange.errors import (
+    AccessDeniedException,
+    LimitExceededException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from hashrange.limits import TABLE_NAME_CHARACTERS_MIN, TABLES_PER_ACCOUNT_MAX
+from hashrange.model.keys import successor
+from hashrange.model.records import TableRecord, make_table, unpack_record
+from hashrange.model.schema import Table
+
+STORE: Final = "catalog"
+
+_PAGE_ROWS: Final = 200
+_PAGE_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """How long tables and indexes stay in their passing states, in seconds."""
+
+    create_seconds: float = 0.0
+    update_seconds: float = 0.0
+    delete_seconds: float = 0.0
+    index_seconds: float = 0.0
+    time_to_live_seconds: float = 0.0
+
+
+REALISTIC: Final = Delays(
+    create_seconds=5.0,
+    update_seconds=5.0,
+    delete_seconds=5.0,
+    index_seconds=5.0,
+    time_to_live_seconds=60.0,
+)
+
+
+@dataclass(slots=True)
+class Edit:
+    """What a change makes of a record: None deletes it."""
+
+    record: TableRecord | None
+    creates: list[str] = field(default_factory=list)
+    drops: list[str] = field(default_factory=list)
+    # Names of indexes whose filling is to begin, and of those for which it ends.
+    fills: list[str] = field(default_factory=list)
+    fills_ended: list[str] = field(default_factory=list)
+    # False for what only descriptions show.
+    is_seen_by_requests: bool = True
+    outcome: object = None
+
+
+Editor = Callable[[TableRecord | None], Edit]
+"""A pure function from the record as it is (None when there is no such table) to an edit."""
+
+
+@final
+class Catalog:
+    """The tables of all accounts and regions."""
+
+    def __init__(self, engine: Engine, clock: Clock, delays: Delays | None = None) -> None:
+        self.delays = delays or Delays()
+        self._engine = engine
+        self._clock = clock
+        self._epoch = -1
+        self._tables: dict[tuple[str, str, str], Table] = {}
+        # Tables built under earlier epochs, with the rows they were built from.
+        self._built: dict[bytes, tuple[bytes, Table]] = {}
+
+    async def table(self, account: str, region: str, name: str) -> Table:
+        """Return an active table for the data path, by its name or ARN."""
+        epoch = self._engine.epoch()
+        if epoch == self._epoch:
+            table = self._tables.get((account, region, name))
+            if table is not None:
+                return table
+        else:
+            self._tables.clear()
+            self._epoch = epoch
+        return await self._load(account, region, name, epoch)
+
+    async def _load(self, account: str, region: str, name: str, epoch: int) -> Table:
+        key = record_key(account, region, resolve_name(account, region, name))
+        (row,) = await self._engine.read([(STORE, key)])
+        built = self._built.get(key)
+        if row is None:
+            self._built.pop(key, None)
+            raise ResourceNotFoundException("Requested resource not found")
+        if built is None or built[0] != row:
+            record = unpack_record(row)
+            if record.gone_at is not None or self._clock.now() < record.active_at:
+                raise ResourceNotFoundException("Requested resource not found")
+            built = (row, make_table(record, epoch))
+            self._built[key] = built
+        table = built[1]
+        # The row is the same as when the table was built, so the table belongs to this epoch too.
+        table.epoch = epoch
+        if self._epoch == epoch:
+            self._tables[(account, region, name)] = table
+        return table
+
+    async def record(self, account: str, region: str, name: str) -> TableRecord:
+        """Return a table's record for the control plane, by its name or ARN."""
+        name = resolve_name(account, region, name)
+        found = await self.find(account, region, name)
+        if found is None:
+            raise table_not_found(name)
+        return found
+
+    async def find(self, account: str, region: str, name: str) -> TableRecord | None:
+        """Return a table's record, if there is such a table."""
+        (row,) = await self._engine.read([(STORE, record_key(account, region, name))])
+        return _present(row, self._clock.now())
+
+    async def names(
+        self, account: str, region: str, *, after: str | None, names_max: int
+    ) -> tuple[list[str], bool]:
+        """Return a page of table names in order, and whether there are more."""
+        world = _world(account, region)
+        upper = successor(b"t" + world)
+        lower = b"t" + world if after is None else record_key(account, region, after) + b"\x00"
+        now = self._clock.now()
+        names: list[str] = []
+        while True:
+            rows, ended = await self._engine.range(
+                STORE, lower, upper, reverse=False, rows_max=_PAGE_ROWS, bytes_max=_PAGE_BYTES
+            )
+            for _, row in rows:
+                record = _present(row, now)
+                if record is None:
+                    continue
+                if len(names) == names_max:
+                    return names, True
+                names.append(record.name)
+            if ended:
+                return names, False
+            lower = rows[-1][0] + b"\x00"
+
+    async def fills(self) -> list[tuple[str, str, str, str]]:
+        """Return the indexes being filled: account, region, table and index name."""
+        found: list[tuple[str, str, str, str]] = []
+        lower = b"b"
+        while True:
+            rows, ended = await self._engine.range(
+                STORE, lower, b"c", reverse=False, rows_max=_PAGE_ROWS, bytes_max=_PAGE_BYTES
+            )
+            for key, _ in rows:
+                account, region, table, index = key[1:].decode().split("\x00")
+                found.append((account, region, table, index))
+            if ended:
+                return found
+            lower = rows[-1][0] + b"\x00"
+
+    async def change(self, account: str, region: str, name: str, edit: Editor) -> object:
+        """Change a table's record, atomically; return the edit's outcome.
+
+        What the editor raises refuses the change.
+        """
+        decision = _RecordChange(account, region, name, edit, self._clock.now())
+        return await self._engine.write(decision)
+
+
+@final
+class _RecordChange:
+    """The decision of one change to one record."""
+
+    __slots__ = ("_account", "_edit", "_name", "_now", "_region", "epoch", "keys")
+
+    def __init__(self, account: str, region: str, name: str, edit: Editor, now: float) -> None:
+        self._account = account
+        self._region = region
+        self._name = name
+        self._edit = edit
+        self._now = now
+        # The decision sees the record itself, so it may be built on any epoch.
+        self.epoch = ANY_EPOCH
+        self.keys: Sequence[StoreKey] = (
+            (STORE, record_key(account, region, name)),
+            (STORE, b"n" + _world(account, region)),
+        )
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        before = _present(rows[0], self._now)
+        edit = self._edit(before)
+        changes = Changes(edit.outcome)
+        changes.creates = [STORE, *edit.creates]
+        changes.drops = edit.drops
+        changes.epoch_step = edit.is_seen_by_requests
+        key = self.keys[0][1]
+        if edit.record is not None:
+            changes.puts.append((STORE, key, edit.record.pack()))
+        elif rows[0] is not None:
+            changes.deletes.append((STORE, key))
+        self._count(rows[1], _counts(edit.record) - _counts(before), changes)
+        for index in edit.fills:
+            changes.puts.append((STORE, self._fill_key(index), b""))
+        for index in edit.fills_ended:
+            changes.deletes.append((STORE, self._fill_key(index)))
+        return changes
+
+    def _count(self, row: bytes | None, added: int, changes: Changes) -> None:
+        if not added:
+            return
+        count = (0 if row is None else int(row)) + added
+        if added > 0 and count > TABLES_PER_ACCOUNT_MAX:
+            raise LimitExceededException(
+                "Subscriber limit exceeded: There is a limit of "
+                f"{TABLES_PER_ACCOUNT_MAX} tables per subscriber"
+            )
+        changes.puts.append((STORE, self.keys[1][1], b"%d" % count))
+
+    def _fill_key(self, index: str) -> bytes:
+        return fill_key(self._account, self._region, self._name, index)
+
+
+def _counts(record: TableRecord | None) -> bool:
+    return record is not None and record.gone_at is None
+
+
+def _world(account: str, region: str) -> bytes:
+    return f"{account}\x00{region}\x00".encode()
+
+
+def record_key(account: str, region: str, name: str) -> bytes:
+    """Return where a table's record is."""
+    return b"t" + _world(account, region) + name.encode()
+
+
+def fill_key(account: str, region: str, name: str, index: str) -> bytes:
+    """Return where the progress of filling an index is."""
+    return b"b" + _world(account, region) + f"{name}\x00{index}".encode()
+
+
+def _present(row: bytes | None, now: float) -> TableRecord | None:
+    if row is None:
+        return None
+    record = unpack_record(row)
+    return None if record.gone_at is not None and record.gone_at <= now else record
+
+
+def resolve_name(account: str, region: str, name: str) -> str:
+    """Return the table name meant by a name or an ARN that an account uses in a region."""
+    if ":" in name:
+        arn, _, name = name.partition("/")
+        _, _, _, arn_region, arn_account, _ = arn.split(":")
+        if arn_account != account:
+            raise AccessDeniedException(
+                f"User: arn:aws:iam::{account}:root is not authorized to access the resource: "
+                f"{arn}/{name} because no resource-based policy allows it"
+            )
+        if arn_region != region:
+            raise ResourceNotFoundException("Requested resource not found")
+    elif len(name) < TABLE_NAME_CHARACTERS_MIN:
+        raise ValidationException(
+            "Invalid table/index name.  Table/index names must be between 3 and 255 characters "
+            "long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+        )
+    return name
+
+
+def table_not_found(name: str) -> ResourceNotFoundException:
+    """Return the control plane's answer to a table that is not there."""
+    return ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
