@@ -1,0 +1,235 @@
+"""Rounds of random requests to both servers; what differs is grouped, made small and reported."""
+
+import collections
+import dataclasses
+from random import Random
+from typing import Any
+
+from differential import explained, table_requests, tables
+from differential.comparison import Answer, ask, canonical, difference, first_difference, kind_of
+from differential.minimise import minimise
+from differential.requests import Generator, Request
+from differential.tables import Table
+from differential.values import Item
+from harness.endpoint import Endpoint
+
+ROUND_REQUESTS = 500
+ROUND_TABLES = 5
+ITEMS_AT_FIRST = 14
+CONTROL_SHARE = 0.04
+# Parts of a table description which hold times, names of the installation or sizes counted late.
+VOLATILE = frozenset(
+    ("CreationDateTime", "LastUpdateToPayPerRequestDateTime", "TableArn", "TableId", "IndexArn")
+    + ("ItemCount", "TableSizeBytes", "IndexSizeBytes", "NumberOfDecreasesToday")
+    + ("LastIncreaseDateTime", "LastDecreaseDateTime", "TableStatus", "IndexStatus")
+)
+
+
+@dataclasses.dataclass
+class Finding:
+    """One kind of difference, with its first example made small."""
+
+    kind: str
+    sentence: str
+    operation: str
+    body: Any
+    before: Any
+    table: dict[str, Any] | None
+    seen: int = 1
+
+
+@dataclasses.dataclass
+class Report:
+    requests: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    succeeded: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    explained: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    findings: dict[str, Finding] = dataclasses.field(default_factory=dict)
+
+
+class Run:
+    """Sends requests to DynamoDB Local and to us."""
+
+    def __init__(self, local: Endpoint, ours: Endpoint, seed: str, only: str | None = None):
+        self.local = local
+        self.ours = ours
+        self.random = Random(seed)
+        self.only = only
+        self.report = Report()
+        self.rounds = 0
+
+    def round(self, count: int) -> None:
+        """Make fresh tables and send this many requests."""
+        self.rounds += 1
+        prefix = f"diff_{self.random.getrandbits(32):08x}_{self.rounds}"
+        found = [
+            tables.draw_table(self.random, f"{prefix}_{i}", is_composite=i > 0)
+            for i in range(ROUND_TABLES)
+        ]
+        for table in found:
+            self.create(table)
+        generator = Generator(self.random, found)
+        for _ in range(count):
+            if self.random.random() < CONTROL_SHARE and not self.only:
+                self.control(found, prefix)
+            else:
+                self.step(generator.draw(self.only))
+        for table in found:
+            self.check_states(table)
+            for endpoint in (self.local, self.ours):
+                endpoint.call("DeleteTable", {"TableName": table.name})
+
+    def create(self, table: Table) -> None:
+        for endpoint in (self.local, self.ours):
+            reply = endpoint.call("CreateTable", table.request())
+            if reply.status != 200:
+                raise RuntimeError(f"{endpoint.url} refuses {table.request()}: {reply.message}")
+            endpoint.wait_active(table.name)
+        for _ in range(ITEMS_AT_FIRST):
+            item = tables.draw_item(self.random, table)
+            self.step(Request("PutItem", {"TableName": table.name, "Item": item}, [table]))
+
+    def step(self, request: Request) -> None:
+        """Send one request to both and note how the answers compare."""
+        operation, body = request.operation, request.body
+        before = None if request.is_read() else self.item_before(request)
+        local, ours = self.ask_both(operation, body)
+        self.report.requests[operation] += 1
+        self.report.succeeded[operation] += local.reply.status == 200
+        self.remember_start_keys(request, local)
+        sentence = difference(operation, body, local, ours)
+        if sentence is None:
+            return
+        if not self.is_explained(explained.Case(operation, body, local, ours)):
+            self.note(request, sentence, before)
+        if not request.is_read() and 200 in (local.reply.status, ours.reply.status):
+            for table in request.tables:
+                self.make_equal(table)
+
+    def ask_both(self, operation: str, body: Any) -> tuple[Answer, Answer]:
+        return ask(self.local, operation, body), ask(self.ours, operation, body)
+
+    def is_explained(self, case: explained.Case) -> bool:
+        rule = explained.explain(case)
+        if rule:
+            self.report.explained[rule.name] += 1
+        return rule is not None
+
+    def note(self, request: Request, sentence: str, before: Item | None) -> None:
+        """Keep the first example of a kind, made small, and count the others."""
+        kind = kind_of(request.operation, sentence)
+        if kind in self.report.findings:
+            self.report.findings[kind].seen += 1
+            return
+        body = request.body
+        if request.is_read() or request.operation in ("PutItem", "UpdateItem", "DeleteItem"):
+            body = minimise(body, lambda candidate: self.differs(request, candidate, kind, before))
+            sentence = difference(request.operation, body, *self.ask_again(request, body, before))
+            sentence = sentence or "differs only at times"
+        schema = request.tables[0].request() if request.tables else None
+        self.report.findings[kind] = Finding(
+            kind, sentence, request.operation, body, before, schema
+        )
+
+    def ask_again(self, request: Request, body: Any, before: Item | None) -> tuple[Answer, Answer]:
+        """Ask with the item as it was before the first time."""
+        if not request.is_read():
+            table = request.tables[0]
+            key = table.key_of(before or request.body.get("Key") or request.body.get("Item") or {})
+            for endpoint in (self.local, self.ours):
+                name = {"TableName": table.name}
+                if before:
+                    endpoint.call("PutItem", {**name, "Item": before})
+                else:
+                    endpoint.call("DeleteItem", {**name, "Key": key})
+        return self.ask_both(request.operation, body)
+
+    def differs(self, request: Request, body: Any, kind: str, before: Item | None) -> bool:
+        answers = self.ask_again(request, body, before)
+        sentence = difference(request.operation, body, *answers)
+        return sentence is not None and kind_of(request.operation, sentence) == kind
+
+    def item_before(self, request: Request) -> Item | None:
+        """Return the item a single write is about to change."""
+        key = request.body.get("Key") or request.body.get("Item")
+        if not isinstance(key, dict):
+            return None
+        table = request.tables[0]
+        reply = self.local.call(
+            "GetItem",
+            {"TableName": table.name, "Key": table.key_of(key), "ConsistentRead": True},
+        )
+        found: Item | None = reply.body.get("Item") if isinstance(reply.body, dict) else None
+        return found
+
+    def remember_start_keys(self, request: Request, local: Answer) -> None:
+        if request.operation != "Query" or local.reply.status != 200:
+            return
+        table = request.tables[0]
+        known = table.start_keys.setdefault(request.body.get("IndexName") or "", [])
+        for page in local.pages:
+            if "LastEvaluatedKey" in page and len(known) < 40:
+                known.append(page["LastEvaluatedKey"])
+
+    def items_by_key(self, endpoint: Endpoint, table: Table) -> dict[str, Item]:
+        pages = ask(endpoint, "Scan", {"TableName": table.name, "ConsistentRead": True}).pages
+        items = [item for page in pages for item in page["Items"]]
+        return {repr(sorted(table.key_of(item).items())): item for item in items}
+
+    def make_equal(self, table: Table) -> None:
+        """Copy DynamoDB Local's items to our table after a write went different ways."""
+        theirs = self.items_by_key(self.local, table)
+        mine = self.items_by_key(self.ours, table)
+        for key in {*theirs, *mine}:
+            if canonical(theirs.get(key)) == canonical(mine.get(key)):
+                continue
+            if key in theirs:
+                self.ours.call("PutItem", {"TableName": table.name, "Item": theirs[key]})
+            else:
+                request = {"TableName": table.name, "Key": table.key_of(mine[key])}
+                self.ours.call("DeleteItem", request)
+
+    def check_states(self, table: Table) -> None:
+        """Compare all items and index entries at the end of a round."""
+        for index in (None, *(index.name for index in table.indexes)):
+            body = {"TableName": table.name, **({"IndexName": index} if index else {})}
+            self.step(Request("Scan", body, [table]))
+
+    def control(self, found: list[Table], prefix: str) -> None:
+        """Send a control-plane request; a table made on either side goes away again."""
+        fresh = f"{prefix}_c{self.random.getrandbits(24):06x}"
+        if self.random.random() < 0.6:
+            operation, body = "CreateTable", table_requests.draw_create_table(self.random, fresh)
+        else:
+            operation, body = table_requests.draw_table_request(self.random, found)
+        self.report.requests[operation] += 1
+        answers = self.ask_both(operation, body)
+        local, ours = (strip_volatile(answer) for answer in answers)
+        self.report.succeeded[operation] += local.reply.status == 200
+        name = body.get("TableName")
+        if operation == "CreateTable" and isinstance(name, str):
+            existing = {table.name for table in found}
+            for answer, endpoint in zip(answers, (self.local, self.ours), strict=True):
+                if answer.reply.status == 200 and name not in existing:
+                    endpoint.wait_active(name)
+                    endpoint.call("DeleteTable", {"TableName": name})
+        sentence = difference(operation, body, local, ours)
+        if sentence and not self.is_explained(explained.Case(operation, body, local, ours)):
+            self.note(Request(operation, body, []), sentence, None)
+
+
+def strip_volatile(answer: Answer) -> Answer:
+    """Return an answer without what cannot be the same on two servers."""
+    reply = dataclasses.replace(answer.reply, body=strip(answer.reply.body))
+    return Answer(reply, answer.pages)
+
+
+def strip(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {k: strip(v) for k, v in node.items() if k not in VOLATILE}
+    if isinstance(node, list):
+        found = [strip(child) for child in node]
+        return sorted(found, key=repr) if all(isinstance(c, dict) for c in found) else found
+    return node
+
+
+__all__ = ["ROUND_REQUESTS", "Finding", "Report", "Run", "first_difference"]
