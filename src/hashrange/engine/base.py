@@ -99,4 +99,4 @@ class Engine(Protocol):
         """Return the sums of the tallies written for a store: rows and bytes."""
 
     async def close(self) -> None:
-        """Finish what is under way, then let go of files."""
+        """Finish what is under way, then let go of files; a second call does nothing."""

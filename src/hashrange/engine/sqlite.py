@@ -44,6 +44,7 @@ class SqliteEngine:
     def __init__(self, membership: DirectoryLock, durability: Durability, vfs: str | None) -> None:
         directory = membership.path
         self._membership = membership
+        self._closed = False
         self._statements: dict[str, StoreStatements] = {}
         self._turn = WriteTurn(directory)
         self._epoch_cell = EpochCell(directory)
@@ -131,6 +132,9 @@ class SqliteEngine:
         return (0, 0) if row is None else (row[0], row[1])
 
     async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         await self._writer.close()
         self._reader.close()
         self._turn.close()

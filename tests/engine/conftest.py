@@ -1,0 +1,48 @@
+"""Every engine under one name, and tests that are coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.engine.base import Engine
+from hashrange.engine.memory import MemoryEngine
+from hashrange.engine.sqlite import SqliteEngine, acquire_directory
+
+TEST_SECONDS_MAX = 30
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite-relaxed"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """An empty engine, closed by the hook below inside the test's own event loop."""
+    if request.param == "memory":
+        yield MemoryEngine()
+        return
+    lock = acquire_directory(tmp_path / "data")
+    durability = "full" if request.param == "sqlite" else "relaxed"
+    yield SqliteEngine.open(tmp_path / "data", durability=durability)
+    lock.release()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test to its end, then close the engine it was given."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in names}
+
+    async def run() -> None:
+        try:
+            await asyncio.wait_for(pyfuncitem.obj(**arguments), TEST_SECONDS_MAX)
+        finally:
+            if "engine" in arguments:
+                await asyncio.wait_for(arguments["engine"].close(), TEST_SECONDS_MAX)
+
+    asyncio.run(run())
+    return True
