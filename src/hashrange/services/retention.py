@@ -1,0 +1,42 @@
+"""Drops what is kept only for a time: client request tokens past their window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from hashrange.clock import Clock
+from hashrange.engine.base import ANY_EPOCH, Changes, Engine, StoreKey
+from hashrange.storage.tokens import TOKEN_STORE, window_key
+
+_ROWS_PER_STEP = 500
+
+
+@final
+class _Removal:
+    """The decision that deletes rows, whatever is in them."""
+
+    def __init__(self, keys: Sequence[StoreKey]) -> None:
+        self.epoch = ANY_EPOCH
+        self.keys: Sequence[StoreKey] = ()
+        self._doomed = keys
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        changes.deletes.extend(self._doomed)
+        return changes
+
+
+async def drop_old_tokens(engine: Engine, clock: Clock) -> int:
+    """Delete a bounded number of tokens nobody can ask for again; return how many."""
+    rows, _ = await engine.range(
+        TOKEN_STORE,
+        b"",
+        window_key(clock.now(), back=1),
+        reverse=False,
+        rows_max=_ROWS_PER_STEP,
+        bytes_max=1 << 20,
+    )
+    if rows:
+        await engine.write(_Removal([(TOKEN_STORE, key) for key, _ in rows]))
+    return len(rows)
