@@ -1,4 +1,4 @@
-"""Command line of the differential test: python -m differential [--seed S] [--count N]."""
+"""Command line of the differential test: python -m tests.differential [--seed S] [--count N]."""
 
 import argparse
 import contextlib
@@ -6,10 +6,10 @@ import json
 import sys
 import time
 
-from differential import explained, local
-from differential.run import ROUND_REQUESTS, Report, Run
-from harness import server
-from harness.endpoint import Endpoint
+from tests.differential import explained, local
+from tests.differential.run import ROUND_REQUESTS, Report, Run
+from tests.harness import server
+from tests.harness.endpoint import Endpoint
 
 
 def arguments() -> argparse.Namespace:

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from harness.endpoint import Endpoint, Reply
+from tests.harness.endpoint import Endpoint, Reply
 
 PAGES_MAX = 300
 UNORDERED = frozenset(("SS", "NS", "BS"))
@@ -56,7 +56,7 @@ def scans_of(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def canonical(node: Any) -> Any:
-    """Return a body with sets sorted and collection metrics, which DynamoDB Local lacks, left out."""
+    """Return a body with sets sorted, without the collection metrics DynamoDB Local lacks."""
     if isinstance(node, list):
         return [canonical(child) for child in node]
     if not isinstance(node, dict):

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from differential.comparison import Answer
+from tests.differential.comparison import Answer
 
 
 @dataclasses.dataclass(frozen=True)

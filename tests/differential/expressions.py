@@ -7,12 +7,14 @@ away or change it and leave the rest intact.
 from random import Random
 from typing import Any
 
-from differential import values
-from differential.tables import Key, draw_key_value
-from differential.values import ATTRIBUTES, Value
+from tests.differential import values
+from tests.differential.tables import Key, draw_key_value
+from tests.differential.values import ATTRIBUTES, Value
 
 COMPARATORS = ("=", "<>", "<", "<=", ">", ">=")
-BARE_NAMES = frozenset(("s", "s2", "n", "n2", "b", "t", "nil", "ss", "ns", "bs", "l", "m", "x", "y"))
+BARE_NAMES = frozenset(
+    ("s", "s2", "n", "n2", "b", "t", "nil", "ss", "ns", "bs", "l", "m", "x", "y")
+)
 TYPE_NAMES = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M")
 
 
@@ -95,6 +97,8 @@ def draw_comparison(terms: Terms) -> list[str]:
     roll = random.random()
     if roll < 0.65:
         sides = [left, draw_operand(terms, kind)]
+        if sides[0] == sides[1] and random.random() < 0.7:
+            sides[1] = draw_operand_value(terms, kind)
         if random.random() < 0.1:
             sides.reverse()
         return [sides[0], random.choice(COMPARATORS), sides[1]]
@@ -248,7 +252,9 @@ def draw_key_condition(terms: Terms, key: Key) -> list[str]:
     name, kind = terms.name(key.sort), key.sort_type
     roll = random.random()
     if roll < 0.25:
-        bounds = sorted((draw_key_value(random, kind) for _ in range(2)), key=lambda v: rank(kind, v))
+        bounds = sorted(
+            (draw_key_value(random, kind) for _ in range(2)), key=lambda v: rank(kind, v)
+        )
         if random.random() < 0.05:
             bounds.reverse()
         second = [name, "BETWEEN", terms.value(bounds[0]), "AND", terms.value(bounds[1])]

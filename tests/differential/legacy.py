@@ -3,12 +3,16 @@
 from random import Random
 from typing import Any
 
-from differential import values
-from differential.tables import Key, draw_key_value
+from tests.differential import values
+from tests.differential.tables import Key, draw_key_value
 
 OPERATORS = {
     **dict.fromkeys(("EQ", "NE", "LT", "LE", "GT", "GE", "CONTAINS", "NOT_CONTAINS"), 1),
-    **{"BEGINS_WITH": 1, "BETWEEN": 2, "IN": 2, "NULL": 0, "NOT_NULL": 0},
+    "BEGINS_WITH": 1,
+    "BETWEEN": 2,
+    "IN": 2,
+    "NULL": 0,
+    "NOT_NULL": 0,
 }
 SORT_OPERATORS = ("EQ", "LT", "LE", "GT", "GE", "BEGINS_WITH", "BETWEEN")
 

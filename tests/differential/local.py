@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from harness.server import free_port, running
+from tests.harness.server import free_port, running
 
 VERSION = "3.3.1"
 # DynamoDB Local loads its usage reporting even when that is switched off; this release of the SDK

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from differential.mutations import every_place, parent_of
+from tests.differential.mutations import every_place, parent_of
 
 ATTEMPTS_MAX = 250
 WORD = re.compile(r"[:#]\w+")

@@ -4,12 +4,26 @@ import copy
 from random import Random
 from typing import Any
 
-from differential import values
-from differential.expressions import Terms
+from tests.differential import values
+from tests.differential.expressions import Terms
 
 RESERVED = ("name", "status", "size", "count", "date", "Value", "TABLE", "abs")
 STRAY_TOKENS = ("(", ")", ",", "AND", "OR", "NOT", "=", "SET", "BETWEEN", "IN", ":v0", "#n0", "5")
-STRAY_WORDS = ("==", "!=", "&&", "||", "'a'", '"a"', "{", "$", "l[-1]", "l[01]", "m..s", ".m", "l[x]")
+STRAY_WORDS = (
+    "==",
+    "!=",
+    "&&",
+    "||",
+    "'a'",
+    '"a"',
+    "{",
+    "$",
+    "l[-1]",
+    "l[01]",
+    "m..s",
+    ".m",
+    "l[x]",
+)
 
 
 def mutate_tokens(terms: Terms, tokens: list[str]) -> list[str]:

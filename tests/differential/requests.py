@@ -4,16 +4,16 @@ import dataclasses
 from random import Random
 from typing import Any
 
-from differential import legacy, mutations, tables, values
-from differential.expressions import (
+from tests.differential import legacy, mutations, tables, values
+from tests.differential.expressions import (
     Terms,
     draw_condition,
     draw_key_condition,
     draw_projection,
     draw_update,
 )
-from differential.tables import Index, Table
-from differential.values import Item
+from tests.differential.tables import Index, Table
+from tests.differential.values import Item
 
 SUBTLY_WRONG = 0.08
 BROKEN = 0.05
@@ -123,10 +123,10 @@ class Generator:
             body["ReturnValues"] = self.random.choice(usual if self.chance(0.96) else every)
 
     def condition(self, body: dict[str, Any], terms: Terms, share: float = 0.45) -> None:
-        """Add a condition, in the old form now and then."""
+        """Add a condition, in the old form now and then, hardly ever beside an expression."""
         if self.chance(share):
             body["ConditionExpression"] = self.text(terms, draw_condition(terms))
-        elif self.chance(0.15):
+        elif self.chance(0.15 if "UpdateExpression" not in body else 0.01):
             body["Expected"] = legacy.draw_expected(self.random)
             if self.chance(0.4):
                 body["ConditionalOperator"] = self.random.choice(("AND", "OR"))
@@ -183,9 +183,10 @@ class Generator:
         return body, [table]
 
     def projection(self, body: dict[str, Any], terms: Terms, share: float = 0.35) -> None:
-        if self.chance(share):
+        is_legacy = any(name in body for name in ("KeyConditions", "ScanFilter"))
+        if self.chance(share if not is_legacy else 0.02):
             body["ProjectionExpression"] = self.text(terms, draw_projection(terms))
-        elif self.chance(0.06):
+        elif self.chance(0.06 if not terms.values else 0.005):
             names = sorted(values.ATTRIBUTES)
             body["AttributesToGet"] = self.random.sample(names, self.random.randint(1, 3))
 
@@ -297,7 +298,9 @@ class Generator:
                     continue
                 seen.append(key)
                 is_put = self.chance(0.65)
-                action = {"PutRequest": {"Item": item}} if is_put else {"DeleteRequest": {"Key": key}}
+                action = (
+                    {"PutRequest": {"Item": item}} if is_put else {"DeleteRequest": {"Key": key}}
+                )
                 actions.append(action)
             wanted[table.name] = actions
         body: dict[str, Any] = {"RequestItems": wanted}

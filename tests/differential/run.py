@@ -5,13 +5,20 @@ import dataclasses
 from random import Random
 from typing import Any
 
-from differential import explained, table_requests, tables
-from differential.comparison import Answer, ask, canonical, difference, first_difference, kind_of
-from differential.minimise import minimise
-from differential.requests import Generator, Request
-from differential.tables import Table
-from differential.values import Item
-from harness.endpoint import Endpoint
+from tests.differential import explained, table_requests, tables
+from tests.differential.comparison import (
+    Answer,
+    ask,
+    canonical,
+    difference,
+    first_difference,
+    kind_of,
+)
+from tests.differential.minimise import minimise
+from tests.differential.requests import Generator, Request
+from tests.differential.tables import Table
+from tests.differential.values import Item
+from tests.harness.endpoint import Endpoint
 
 ROUND_REQUESTS = 500
 ROUND_TABLES = 5
@@ -19,9 +26,11 @@ ITEMS_AT_FIRST = 14
 CONTROL_SHARE = 0.04
 # Parts of a table description which hold times, names of the installation or sizes counted late.
 VOLATILE = frozenset(
-    ("CreationDateTime", "LastUpdateToPayPerRequestDateTime", "TableArn", "TableId", "IndexArn")
-    + ("ItemCount", "TableSizeBytes", "IndexSizeBytes", "NumberOfDecreasesToday")
-    + ("LastIncreaseDateTime", "LastDecreaseDateTime", "TableStatus", "IndexStatus")
+    (
+        *("CreationDateTime", "LastUpdateToPayPerRequestDateTime", "TableArn", "TableId"),
+        *("IndexArn", "ItemCount", "TableSizeBytes", "IndexSizeBytes", "NumberOfDecreasesToday"),
+        *("LastIncreaseDateTime", "LastDecreaseDateTime", "TableStatus", "IndexStatus"),
+    )
 )
 
 
@@ -230,6 +239,3 @@ def strip(node: Any) -> Any:
         found = [strip(child) for child in node]
         return sorted(found, key=repr) if all(isinstance(c, dict) for c in found) else found
     return node
-
-
-__all__ = ["ROUND_REQUESTS", "Finding", "Report", "Run", "first_difference"]

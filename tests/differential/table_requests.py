@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from differential import mutations, tables
+from tests.differential import mutations, tables
 
 THROUGHPUT = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
 BAD_NAMES = ("ab", "a" * 256, "no spaces", "né", "", "a/b")

@@ -4,8 +4,8 @@ import dataclasses
 from random import Random
 from typing import Any
 
-from differential import values
-from differential.values import Item
+from tests.differential import values
+from tests.differential.values import Item
 
 KEY_POOLS: dict[str, tuple[str, ...]] = {
     "S": ("a", "ab", "abc", "b", "é", "日本", "k1", "k2"),
@@ -108,11 +108,8 @@ def draw_item(random: Random, table: Table) -> Item:
         item.setdefault(name, values.draw_attribute(random, name))
     for index in table.indexes:
         for name, kind in index.key.definitions().items():
-            if name not in item and random.random() < 0.6:
-                item[name] = draw_key_value(random, kind)
-            elif name in item and kind not in item[name] and random.random() < 0.9:
-                item[name] = draw_key_value(random, kind)
-            elif item.get(name) in ({"S": ""}, {"B": ""}) and random.random() < 0.9:
+            fits = kind in item.get(name, {}) and item[name] not in ({"S": ""}, {"B": ""})
+            if not fits and random.random() < (0.9 if name in item else 0.6):
                 item[name] = draw_key_value(random, kind)
     return item
 

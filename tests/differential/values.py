@@ -27,9 +27,24 @@ BYTES = (b"a", b"ab", b"b", b"\x00", b"\x00\x01", b"\x7f", b"\x80", b"\xff", b"\
 
 # What each attribute usually holds; "*" is anything.
 ATTRIBUTES = {
-    **{"s": "S", "s2": "S", "n": "N", "n2": "N", "b": "B", "t": "BOOL", "nil": "NULL"},
-    **{"ss": "SS", "ns": "NS", "bs": "BS", "l": "L", "m": "M", "x": "*", "y": "*"},
-    **{"name": "S", "a.b": "S", "size": "N", "9lives": "N"},
+    "s": "S",
+    "s2": "S",
+    "n": "N",
+    "n2": "N",
+    "b": "B",
+    "t": "BOOL",
+    "nil": "NULL",
+    "ss": "SS",
+    "ns": "NS",
+    "bs": "BS",
+    "l": "L",
+    "m": "M",
+    "x": "*",
+    "y": "*",
+    "name": "S",
+    "a.b": "S",
+    "size": "N",
+    "9lives": "N",
 }
 TYPES = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M")
 
