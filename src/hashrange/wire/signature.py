@@ -1,47 +1,39 @@
-"""Signature Version 4: who signed a request, in its header and its presigned form.
+"""Signature Version 4: decides who sent a request.
 
-Failures are reported with AWS's error types and texts, in the order AWS reports them. Without
-credentials (`OpenDoor`) a request must be well formed but may be signed with anything; with them
-(`Verifier`) the signature must be right, the time within fifteen minutes, and the key a known one.
-Signing keys are derived once a day for each key and region and kept, so that a verification costs
-two hashes and one HMAC.
+Without credentials (`OpenDoor`) a request must be well formed but may be signed with anything. With
+them (`Verifier`) the key must be a known one, the time within fifteen minutes, and the signature
+right. What is derived from a credential scope is kept, so that a verification costs two hashes and
+one HMAC. Failures carry AWS's error types and texts.
 """
 
 from __future__ import annotations
 
 import hmac
-import re
 from calendar import timegm
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
+from operator import itemgetter
 from time import gmtime, strftime, strptime
-from typing import Protocol, final
-from urllib.parse import parse_qsl, quote, unquote_to_bytes
+from typing import Final, Protocol, final
+from urllib.parse import quote, unquote_to_bytes
 
 from hashrange.clock import Clock
 from hashrange.errors import (
     IncompleteSignatureException,
     InvalidSignatureException,
-    MissingAuthenticationTokenException,
     UnrecognizedClientException,
 )
+from hashrange.wire.claims import Claim, Scope, read_claim
 from hashrange.wire.identity import Identity, account_of
-from hashrange.wire.messages import HttpRequest
+from hashrange.wire.messages import Headers, HttpRequest
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
-_SKEW_SECONDS = 15 * 60
-_PRESIGNED_SECONDS_MAX = 7 * 24 * 3600
-# Entries of the caches below; each is a few hundred bytes.
-_CACHE_MAX = 4096
-
-_PARAMETER = re.compile(r"(Credential|Signature|SignedHeaders)=([^\s,]*)")
-_REGION = re.compile(r"[A-Za-z0-9-]{1,64}")
-_WRONG_SIGNATURE = (
-    "The request signature we calculated does not match the signature you provided. "
-    "Check your AWS Secret Access Key and signing method. "
-    "Consult the service documentation for details."
-)
+_SKEW_SECONDS: Final = 15 * 60
+_PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
+# Entries of each cache below; each is a few hundred bytes.
+_CACHE_MAX: Final = 4096
+_INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
 @final
@@ -56,58 +48,13 @@ class Credential:
         self.access_key = access_key
         self.secret = secret
         self.account = account or account_of(access_key)
-        self.token = token
+        self.token = token.encode() if token else None
 
 
 class Authenticator(Protocol):
     """Says who sent a request, or raises the error AWS answers."""
 
     def authenticate(self, request: HttpRequest) -> Identity: ...
-
-
-@final
-class _Claim:
-    """What a request says of its own signature."""
-
-    __slots__ = ("expires", "is_presigned", "scope", "signature", "signed_headers", "time", "token")
-
-    def __init__(self, credential: str, signature: str, signed_headers: str, time: str) -> None:
-        self.scope = credential
-        self.signature = signature
-        self.signed_headers = signed_headers
-        self.time = time
-        self.expires: str | None = None
-        self.token: str | None = None
-        self.is_presigned = False
-
-
-@final
-class _Scope:
-    """A parsed credential: key id, date, region, service and terminator."""
-
-    __slots__ = ("access_key", "date", "region", "service", "text")
-
-    def __init__(self, credential: str) -> None:
-        parts = credential.rsplit("/", 4)
-        if len(parts) != 5:
-            raise IncompleteSignatureException(
-                "Credential must have exactly 5 slash-delimited elements, "
-                f"e.g. keyid/date/region/service/term, got '{credential}'"
-            )
-        self.access_key, self.date, self.region, self.service, terminator = parts
-        self.text = "/".join(parts[1:])
-        faults = ""
-        if not _REGION.fullmatch(self.region):
-            faults += f"Credential should be scoped to a valid region, not '{self.region}'. "
-        if self.service != "dynamodb":
-            faults += "Credential should be scoped to correct service: 'dynamodb'. "
-        if terminator != "aws4_request":
-            faults += (
-                "Credential should be scoped with a valid terminator: 'aws4_request', "
-                f"not '{terminator}'. "
-            )
-        if faults:
-            raise InvalidSignatureException(faults)
 
 
 @final
@@ -119,25 +66,43 @@ class OpenDoor:
 
     def authenticate(self, request: HttpRequest) -> Identity:
         """Return who the request says it is from."""
-        header = request.headers.get(b"authorization", b"")
-        # "AWS4-HMAC-SHA256 Credential=.../aws4_request", which many requests share.
-        start = header.partition(b",")[0]
-        identity = self._identities.get(start)
-        if (
-            identity is not None
-            and b"Signature=" in header
-            and b"SignedHeaders=" in header
-            and b"x-amz-date" in request.headers
-            and b"?" not in request.url
-        ):
-            return identity
-        scope = _Scope(_read_claim(request).scope)
-        identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
-        if start.startswith(b"AWS4-HMAC-SHA256 Credential="):
+        credential = read_claim(request).credential
+        identity = self._identities.get(credential)
+        if identity is None:
+            scope = Scope(credential)
+            identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
             if len(self._identities) >= _CACHE_MAX:
                 self._identities.clear()
-            self._identities[start] = identity
+            self._identities[credential] = identity
         return identity
+
+
+@final
+class _Signer:
+    """A known key in one scope: whose it is, and the key its signatures are made with."""
+
+    __slots__ = ("_inner", "_outer", "identity", "scope", "token")
+
+    def __init__(self, credential: Credential, scope: Scope) -> None:
+        self.identity = Identity(credential.access_key, credential.account, scope.region)
+        self.scope = scope
+        self.token = credential.token
+        key = f"AWS4{credential.secret}".encode()
+        for part in (scope.date, scope.region, scope.service, "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        # The two halves of an HMAC with the key already taken in: copying them costs half as
+        # much as starting anew for each request.
+        block = key.ljust(sha256().block_size, b"\0")
+        self._inner = sha256(block.translate(_INNER_PAD))
+        self._outer = sha256(block.translate(_OUTER_PAD))
+
+    def sign(self, text: bytes) -> str:
+        """Return the signature of a text."""
+        inner = self._inner.copy()
+        inner.update(text)
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return outer.hexdigest()
 
 
 @final
@@ -147,118 +112,43 @@ class Verifier:
     def __init__(self, credentials: Mapping[str, Credential], clock: Clock) -> None:
         self._credentials = dict(credentials)
         self._clock = clock
-        self._keys: dict[tuple[str, str, str], tuple[Identity, bytes]] = {}
-        self._scopes: dict[str, _Scope] = {}
+        self._signers: dict[bytes, _Signer] = {}
 
     def authenticate(self, request: HttpRequest) -> Identity:
         """Return who signed the request."""
-        claim = _read_claim(request)
-        scope = self._scopes.get(claim.scope)
-        if scope is None:
-            if len(self._scopes) >= _CACHE_MAX:
-                self._scopes.clear()
-            scope = self._scopes[claim.scope] = _Scope(claim.scope)
+        claim = read_claim(request)
+        signer = self._signers.get(claim.credential)
+        scope = Scope(claim.credential) if signer is None else signer.scope
         time = _check_time(claim, scope, self._clock.now())
-        credential = self._credentials.get(scope.access_key)
-        if credential is None or (credential.token or None) != (claim.token or None):
-            raise UnrecognizedClientException(
-                "The security token included in the request is invalid."
+        if signer is None:
+            signer = self._remember(claim.credential, scope)
+        if signer.token != claim.token:
+            raise _unrecognized()
+        digest = sha256(_canonical_request(request, claim)).hexdigest()
+        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time, scope.text, digest.encode())
+        if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
+            raise InvalidSignatureException(
+                "The request signature we calculated does not match the signature you provided. "
+                "Check your AWS Secret Access Key and signing method. "
+                "Consult the service documentation for details."
             )
-        _check_signed_headers(request, claim)
-        identity, key = self._signing_key(credential, scope)
-        canonical = _canonical_request(request, claim)
-        text = f"{_ALGORITHM}\n{time}\n{scope.text}\n{sha256(canonical).hexdigest()}"
-        signature = hmac.digest(key, text.encode(), "sha256").hex()
-        if not hmac.compare_digest(signature.encode(), claim.signature.encode()):
-            raise InvalidSignatureException(_WRONG_SIGNATURE)
-        return identity
+        return signer.identity
 
-    def _signing_key(self, credential: Credential, scope: _Scope) -> tuple[Identity, bytes]:
-        cache_key = (credential.access_key, scope.date, scope.region)
-        entry = self._keys.get(cache_key)
-        if entry is None:
-            key = f"AWS4{credential.secret}".encode()
-            for part in (scope.date, scope.region, scope.service, "aws4_request"):
-                key = hmac.digest(key, part.encode(), "sha256")
-            identity = Identity(credential.access_key, credential.account, scope.region)
-            if len(self._keys) >= _CACHE_MAX:
-                self._keys.clear()
-            entry = self._keys[cache_key] = (identity, key)
-        return entry
+    def _remember(self, claimed: bytes, scope: Scope) -> _Signer:
+        credential = self._credentials.get(scope.access_key)
+        if credential is None:
+            raise _unrecognized()
+        if len(self._signers) >= _CACHE_MAX:
+            self._signers.clear()
+        signer = self._signers[claimed] = _Signer(credential, scope)
+        return signer
 
 
-def _read_claim(request: HttpRequest) -> _Claim:
-    header = request.headers.get(b"authorization")
-    query = request.url.partition(b"?")[2]
-    if query:
-        parameters = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-        if "X-Amz-Algorithm" in parameters:
-            if header is not None:
-                raise InvalidSignatureException(
-                    "Found both 'X-Amz-Algorithm' as a query-string param "
-                    "and 'Authorization' as HTTP header."
-                )
-            return _read_presigned(parameters)
-    if header is None or not header.startswith(b"AWS4-"):
-        raise MissingAuthenticationTokenException("Request is missing Authentication Token")
-    return _read_header(header.decode("latin-1"), request)
+def _unrecognized() -> UnrecognizedClientException:
+    return UnrecognizedClientException("The security token included in the request is invalid.")
 
 
-def _read_header(header: str, request: HttpRequest) -> _Claim:
-    parameters = dict(_PARAMETER.findall(header))
-    time = request.headers.get(b"x-amz-date") or request.headers.get(b"date")
-    faults = "".join(
-        f"Authorization header requires '{name}' parameter. "
-        for name in ("Credential", "Signature", "SignedHeaders")
-        if not parameters.get(name)
-    )
-    if not time:
-        faults += (
-            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
-        )
-    if faults:
-        raise IncompleteSignatureException(f"{faults}Authorization={header}")
-    if not header.startswith(_ALGORITHM + " "):
-        raise IncompleteSignatureException(
-            f"Unsupported AWS 'algorithm': '{header.partition(' ')[0]}'"
-        )
-    assert time is not None
-    claim = _Claim(
-        parameters["Credential"],
-        parameters["Signature"],
-        parameters["SignedHeaders"],
-        time.decode("latin-1"),
-    )
-    token = request.headers.get(b"x-amz-security-token")
-    claim.token = token.decode("latin-1") if token is not None else None
-    return claim
-
-
-def _read_presigned(parameters: Mapping[str, str]) -> _Claim:
-    names = ("Algorithm", "Credential", "Signature", "SignedHeaders", "Date")
-    faults = "".join(
-        f"AWS query-string parameters must include 'X-Amz-{name}'. "
-        for name in names
-        if not parameters.get(f"X-Amz-{name}")
-    )
-    if faults:
-        raise IncompleteSignatureException(f"{faults}Re-examine the query-string parameters.")
-    algorithm = parameters["X-Amz-Algorithm"]
-    if algorithm != _ALGORITHM:
-        raise IncompleteSignatureException(f"Unsupported AWS 'algorithm': '{algorithm}'")
-    claim = _Claim(
-        parameters["X-Amz-Credential"],
-        parameters["X-Amz-Signature"],
-        parameters["X-Amz-SignedHeaders"],
-        parameters["X-Amz-Date"],
-    )
-    claim.is_presigned = True
-    claim.expires = parameters.get("X-Amz-Expires")
-    claim.token = parameters.get("X-Amz-Security-Token")
-    return claim
-
-
-def _check_time(claim: _Claim, scope: _Scope, now: float) -> str:
+def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
     """Return the request's time in its basic ISO form, once it is found to be current."""
     time, seconds = _parse_time(claim.time)
     if time[:8] != scope.date:
@@ -267,7 +157,7 @@ def _check_time(claim: _Claim, scope: _Scope, now: float) -> str:
             f"from HTTP: '{scope.date}' != '{time[:8]}', from '{time}'."
         )
     allowed = _SKEW_SECONDS
-    if claim.is_presigned and claim.expires is not None:
+    if claim.expires is not None:
         allowed = _parse_expires(claim.expires)
     if now - seconds > allowed:
         raise InvalidSignatureException(
@@ -279,19 +169,22 @@ def _check_time(claim: _Claim, scope: _Scope, now: float) -> str:
             f"Signature not yet current: {time} is still later than {_iso(now + _SKEW_SECONDS)} "
             f"({_iso(now)} + {_SKEW_SECONDS // 60} min.)"
         )
-    return time
+    return time.encode()
 
 
 def _parse_expires(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _PRESIGNED_SECONDS_MAX):
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise IncompleteSignatureException("X-Amz-Expires should be a number")
+    if int(text) > _PRESIGNED_SECONDS_MAX:
         raise IncompleteSignatureException(
-            "X-Amz-Expires must be a number of seconds between 0 and 604800"
+            "X-Amz-Expires must be less than a week (in seconds) that is 604800"
         )
     return int(text)
 
 
 @lru_cache(maxsize=256)
-def _parse_time(text: str) -> tuple[str, int]:
+def _parse_time(given: bytes) -> tuple[str, int]:
+    text = given.decode("latin-1")
     for form in ("%Y%m%dT%H%M%SZ", "%a, %d %b %Y %H:%M:%S GMT"):
         try:
             seconds = timegm(strptime(text, form))
@@ -308,44 +201,65 @@ def _iso(seconds: float) -> str:
     return strftime("%Y%m%dT%H%M%SZ", gmtime(seconds))
 
 
-def _check_signed_headers(request: HttpRequest, claim: _Claim) -> None:
-    signed = claim.signed_headers
-    if "host" not in signed:
+@final
+class _SignedHeaders:
+    """The names of the headers a signature covers, prepared for many requests."""
+
+    __slots__ = ("covers_host", "covers_target", "names", "template", "values_of")
+
+    def __init__(self, text: bytes) -> None:
+        self.names = text.split(b";")
+        self.covers_host = b"host" in self.names
+        self.covers_target = b"x-amz-target" in self.names
+        # With a second name there is always a tuple, also if only one header is signed.
+        self.values_of = itemgetter(*self.names, b"host")
+        self.template = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in self.names)
+
+    def lines(self, headers: Headers) -> bytes:
+        """Return the headers as they are signed."""
+        try:
+            lines: bytes = self.template % self.values_of(headers)[:-1]
+        except KeyError:
+            return self._lines_one_by_one(headers)
+        if b"  " in lines or b" \n" in lines:
+            return self._lines_one_by_one(headers)
+        return lines
+
+    def _lines_one_by_one(self, headers: Headers) -> bytes:
+        return b"".join(
+            b"%b:%b\n" % (name, b" ".join(headers.get(name, b"").split())) for name in self.names
+        )
+
+
+_signed_headers = lru_cache(maxsize=256)(_SignedHeaders)
+
+
+def _canonical_request(request: HttpRequest, claim: Claim) -> bytes:
+    signed = _signed_headers(claim.signed_headers)
+    if not signed.covers_host:
         raise InvalidSignatureException(
             "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
         )
     # An unsigned target would let anybody turn a signed request into another operation.
-    if b"x-amz-target" in request.headers and "x-amz-target" not in signed:
+    if not signed.covers_target and b"x-amz-target" in request.headers:
         raise InvalidSignatureException(
             "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
         )
+    url = b"/\n" if request.url == b"/" else _canonical_url(request.url, claim)
+    lines = signed.lines(request.headers)
+    payload = sha256(request.body).hexdigest().encode()
+    return b"%b\n%b\n%b\n%b\n%b" % (request.method, url, lines, claim.signed_headers, payload)
 
 
-def _canonical_request(request: HttpRequest, claim: _Claim) -> bytes:
-    path, _, query = request.url.partition(b"?")
-    headers = request.headers
-    lines = []
-    for name in claim.signed_headers.split(";"):
-        value = headers.get(name.encode("latin-1"), b"")
-        lines.append(f"{name}:{' '.join(value.decode('latin-1').split())}\n")
-    return "\n".join(
-        [
-            request.method.decode("latin-1"),
-            quote(unquote_to_bytes(path), safe="/-_.~") or "/",
-            _canonical_query(query, claim) if query else "",
-            "".join(lines),
-            claim.signed_headers,
-            sha256(request.body).hexdigest(),
-        ]
-    ).encode("latin-1")
-
-
-def _canonical_query(query: bytes, claim: _Claim) -> str:
+def _canonical_url(url: bytes, claim: Claim) -> bytes:
+    """Return path and query, each encoded in the one way that is signed."""
+    path, _, query = url.partition(b"?")
     pairs = []
-    for part in query.decode("latin-1").split("&"):
-        name, _, value = part.partition("=")
-        name = quote(unquote_to_bytes(name), safe="-_.~")
-        if claim.is_presigned and name == "X-Amz-Signature":
+    for part in query.split(b"&") if query else ():
+        name, _, value = part.partition(b"=")
+        name_text = quote(unquote_to_bytes(name), safe="-_.~")
+        if claim.is_presigned and name_text == "X-Amz-Signature":
             continue
-        pairs.append(f"{name}={quote(unquote_to_bytes(value), safe='-_.~')}")
-    return "&".join(sorted(pairs))
+        pairs.append(f"{name_text}={quote(unquote_to_bytes(value), safe='-_.~')}")
+    path_text = quote(unquote_to_bytes(path), safe="/-_.~") or "/"
+    return f"{path_text}\n{'&'.join(sorted(pairs))}".encode()
