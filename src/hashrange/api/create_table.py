@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Final
 
 from hashrange.api.descriptions import describe, warm_throughput
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.table_checks import (
     check_billing,
+    check_changeable,
     check_encryption,
     check_indexes,
     check_offered,
@@ -17,9 +18,13 @@ from hashrange.api.table_checks import (
     check_tags,
     check_warm,
 )
+from hashrange.api.table_records import encryption_key, make_index, make_throughput, new_store
 from hashrange.errors import ResourceInUseException
-from hashrange.model.records import IndexRecord, TableRecord, Throughput
+from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Delays, Edit, resolve_name
+
+_LOCAL: Final = "LocalSecondaryIndexes"
+_GLOBAL: Final = "GlobalSecondaryIndexes"
 
 
 async def create_table(context: Context, request: Request) -> Response:
@@ -27,10 +32,12 @@ async def create_table(context: Context, request: Request) -> Response:
     _check(request)
     now = context.clock.now()
     name = resolve_name(context.account, context.region, request["TableName"])
-    record = make_record(context, name, request, now)
+    record = _make_record(context, name, request, now)
 
     def create(existing: TableRecord | None) -> Edit:
         if existing is not None:
+            if existing.gone_at is not None:
+                check_changeable(existing, now)
             raise ResourceInUseException(f"Table already exists: {name}")
         return Edit(record, creates=record.stores())
 
@@ -55,7 +62,7 @@ def _check(request: Request) -> None:
     check_offered(request)
 
 
-def make_record(context: Context, name: str, request: Request, now: float) -> TableRecord:
+def _make_record(context: Context, name: str, request: Request, now: float) -> TableRecord:
     """Return the record of the table that a request, checked before, describes."""
     delays: Delays = context.catalog.delays
     billing_mode = request.get("BillingMode", "PROVISIONED")
@@ -86,46 +93,3 @@ def make_record(context: Context, name: str, request: Request, now: float) -> Ta
         encryption_key_arn=encryption_key(context, request.get("SSESpecification")),
         tags={tag["Key"]: tag["Value"] for tag in tags},
     )
-
-
-_LOCAL = "LocalSecondaryIndexes"
-_GLOBAL = "GlobalSecondaryIndexes"
-
-
-def make_index(index: dict[str, Any], *, is_global: bool) -> IndexRecord:
-    """Return the record of an index as described on the wire."""
-    projection = index["Projection"]
-    return IndexRecord(
-        name=index["IndexName"],
-        store=new_store(),
-        is_global=is_global,
-        key_schema=index["KeySchema"],
-        projection_type=projection["ProjectionType"],
-        non_key_attributes=projection.get("NonKeyAttributes", []),
-        throughput=make_throughput(index.get("ProvisionedThroughput")),
-        on_demand=index.get("OnDemandThroughput"),
-        warm=index.get("WarmThroughput"),
-    )
-
-
-def make_throughput(throughput: dict[str, int] | None) -> Throughput:
-    """Return the provisioned capacity of something new."""
-    if throughput is None:
-        return Throughput()
-    return Throughput(throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"])
-
-
-def encryption_key(context: Context, specification: dict[str, Any] | None) -> str | None:
-    """Return the ARN of the key a table says it is encrypted with, None for AWS's own."""
-    if specification is None or not specification.get("Enabled"):
-        return None
-    key = specification.get("KMSMasterKeyId", "alias/aws/dynamodb")
-    if key.startswith("arn:"):
-        return str(key)
-    kind = "" if key.startswith(("alias/", "key/")) else "key/"
-    return f"arn:aws:kms:{context.region}:{context.account}:{kind}{key}"
-
-
-def new_store() -> str:
-    """Return a name that no store has or ever had."""
-    return "t" + uuid.uuid4().hex

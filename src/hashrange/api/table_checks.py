@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hashrange.errors import LimitExceededException, ValidationException
+from hashrange.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    ValidationException,
+)
 from hashrange.limits import (
     GLOBAL_INDEXES_MAX,
     INDEX_PARTITION_ATTRIBUTES_MAX,
@@ -15,6 +19,7 @@ from hashrange.limits import (
     TABLE_CAPACITY_UNITS_MAX,
     TAGS_MAX,
 )
+from hashrange.model.records import TableRecord
 
 INVALID: Final = "One or more parameter values were invalid: "
 
@@ -30,6 +35,17 @@ _NOT_OFFERED: Final = {
     "VectorIndexes": "Vector indexes are",
     "VectorIndexUpdates": "Vector indexes are",
 }
+
+
+def check_changeable(record: TableRecord, now: float) -> None:
+    """Refuse to change a table that is still in an earlier change."""
+    being = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
+    status = record.status(now)
+    if status != "ACTIVE":
+        raise ResourceInUseException(
+            "Attempt to change a resource which is still in use: "
+            f"Table is being {being[status]}: {record.name}"
+        )
 
 
 def check_offered(request: dict[str, Any]) -> None:
@@ -153,6 +169,7 @@ def check_table_keys(request: dict[str, Any]) -> None:
 def check_indexes(request: dict[str, Any]) -> None:
     """Check all indexes of a new table."""
     names: set[str] = set()
+    is_on_demand = request.get("BillingMode") == "PAY_PER_REQUEST"
     local = request.get("LocalSecondaryIndexes")
     if local is not None:
         _check_local_indexes(local, request, names)
@@ -162,7 +179,7 @@ def check_indexes(request: dict[str, Any]) -> None:
             raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexes is empty")
         for index in indexes:
             check_global_index(index, _defined(request))
-            _check_index_billing(index, request.get("BillingMode") == "PAY_PER_REQUEST")
+            check_index_billing(index, is_on_demand=is_on_demand)
             _check_new_name(index["IndexName"], names)
         check_index_count(len(indexes))
     everything = [*(local or ()), *(indexes or ())]
@@ -200,10 +217,6 @@ def check_global_index(index: dict[str, Any], defined: Sequence[str]) -> None:
 
 def check_index_billing(index: dict[str, Any], *, is_on_demand: bool) -> None:
     """Check that an index's capacity goes with its table's billing mode."""
-    _check_index_billing(index, is_on_demand)
-
-
-def _check_index_billing(index: dict[str, Any], is_on_demand: bool) -> None:
     throughput = index.get("ProvisionedThroughput")
     name = index["IndexName"]
     if is_on_demand and throughput is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hashrange.api.descriptions import describe, describe_deleted
 from hashrange.api.operation import Context, Request, Response
-from hashrange.errors import ResourceInUseException, ValidationException
+from hashrange.api.table_checks import check_changeable
+from hashrange.errors import ValidationException
 from hashrange.limits import (
     ACCOUNT_CAPACITY_UNITS_MAX,
     LIST_TABLES_PAGE_MAX,
@@ -58,17 +59,6 @@ async def delete_table(context: Context, request: Request) -> Response:
     record = await context.catalog.change(context.account, context.region, name, delete)
     assert isinstance(record, TableRecord)
     return {"TableDescription": describe_deleted(record, now)}
-
-
-def check_changeable(record: TableRecord, now: float) -> None:
-    """Refuse to change a table that is still in an earlier change."""
-    being = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
-    status = record.status(now)
-    if status != "ACTIVE":
-        raise ResourceInUseException(
-            "Attempt to change a resource which is still in use: "
-            f"Table is being {being[status]}: {record.name}"
-        )
 
 
 async def describe_limits(context: Context, request: Request) -> Response:

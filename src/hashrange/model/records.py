@@ -51,6 +51,11 @@ class IndexRecord:
     updated_until: float = 0.0
     gone_at: float | None = None  # set once it is being deleted
 
+    @property
+    def fill_store(self) -> str:
+        """Where it is marked which items are in the index, while the index is being filled."""
+        return self.store + "f"
+
     def status(self, now: float) -> str:
         """Return its IndexStatus, given that the table itself is active."""
         if self.gone_at is not None:
@@ -142,7 +147,11 @@ class TableRecord:
     def stores(self) -> list[str]:
         """Return the names of all its stores."""
         stores = [self.store]
-        stores += [index.store for index in self.indexes if index.gone_at is None]
+        for index in self.indexes:
+            if index.gone_at is None:
+                stores.append(index.store)
+            if not index.is_filled:
+                stores.append(index.fill_store)
         if any(not index.is_global for index in self.indexes):
             stores.append(self.collections_store)
         return stores

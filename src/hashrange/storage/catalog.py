@@ -204,7 +204,9 @@ class _RecordChange:
         before = _present(rows[0], self._now)
         edit = self._edit(before)
         changes = Changes(edit.outcome)
-        changes.creates = [STORE, *edit.creates]
+        changes.creates = edit.creates
+        if rows[0] is None and rows[1] is None:
+            changes.creates = [STORE, *edit.creates]  # perhaps the first table of all
         changes.drops = edit.drops
         changes.epoch_step = edit.is_seen_by_requests
         key = self.keys[0][1]

@@ -1,0 +1,48 @@
+"""From a checked request to the records of tables and indexes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from hashrange.api.operation import Context
+from hashrange.model.records import IndexRecord, Throughput
+
+
+def make_index(index: dict[str, Any], *, is_global: bool) -> IndexRecord:
+    """Return the record of an index as described on the wire."""
+    projection = index["Projection"]
+    return IndexRecord(
+        name=index["IndexName"],
+        store=new_store(),
+        is_global=is_global,
+        key_schema=index["KeySchema"],
+        projection_type=projection["ProjectionType"],
+        non_key_attributes=projection.get("NonKeyAttributes", []),
+        throughput=make_throughput(index.get("ProvisionedThroughput")),
+        on_demand=index.get("OnDemandThroughput"),
+        warm=index.get("WarmThroughput"),
+    )
+
+
+def make_throughput(throughput: dict[str, int] | None) -> Throughput:
+    """Return the provisioned capacity of something new."""
+    if throughput is None:
+        return Throughput()
+    return Throughput(throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"])
+
+
+def encryption_key(context: Context, specification: dict[str, Any] | None) -> str | None:
+    """Return the ARN of the key a table says it is encrypted with, None for AWS's own."""
+    if specification is None or not specification.get("Enabled"):
+        return None
+    key = specification.get("KMSMasterKeyId", "alias/aws/dynamodb")
+    if key.startswith("arn:"):
+        return str(key)
+    kind = "" if key.startswith(("alias/", "key/")) else "key/"
+    return f"arn:aws:kms:{context.region}:{context.account}:{kind}{key}"
+
+
+def new_store() -> str:
+    """Return a name that no store has or ever had."""
+    return "t" + uuid.uuid4().hex

@@ -1,0 +1,68 @@
+"""UpdateTimeToLive and DescribeTimeToLive."""
+
+from __future__ import annotations
+
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.table_checks import check_changeable
+from hashrange.errors import ValidationException
+from hashrange.model.records import TableRecord, TimeToLive
+from hashrange.storage.catalog import Edit, resolve_name, table_not_found
+
+
+async def update_time_to_live(context: Context, request: Request) -> Response:
+    """Turn time to live on or off for a table."""
+    name = resolve_name(context.account, context.region, request["TableName"])
+    specification = request["TimeToLiveSpecification"]
+    now = context.clock.now()
+    setting = TimeToLive(
+        attribute=specification["AttributeName"],
+        is_enabled=specification["Enabled"],
+        changed_at=now,
+        settled_at=now + context.catalog.delays.time_to_live_seconds,
+    )
+
+    def update(record: TableRecord | None) -> Edit:
+        if record is None:
+            raise table_not_found(name)
+        check_changeable(record, now)
+        _check_change(record.time_to_live, setting, now)
+        record.time_to_live = setting
+        return Edit(record)
+
+    await context.catalog.change(context.account, context.region, name, update)
+    return {
+        "TimeToLiveSpecification": {
+            "Enabled": setting.is_enabled,
+            "AttributeName": setting.attribute,
+        }
+    }
+
+
+def _check_change(current: TimeToLive | None, asked: TimeToLive, now: float) -> None:
+    if current is not None and now < current.settled_at:
+        raise ValidationException(
+            "Time to live has been modified multiple times within a fixed interval"
+        )
+    is_enabled = current is not None and current.is_enabled
+    if not asked.is_enabled and not is_enabled:
+        raise ValidationException("TimeToLive is already disabled")
+    if current is None or not is_enabled:
+        return
+    if current.attribute != asked.attribute:
+        raise ValidationException(
+            "TimeToLive is active on a different AttributeName: current AttributeName is "
+            f"{current.attribute}"
+        )
+    if asked.is_enabled:
+        raise ValidationException("TimeToLive is already enabled")
+
+
+async def describe_time_to_live(context: Context, request: Request) -> Response:
+    """Describe a table's time-to-live setting."""
+    record = await context.catalog.record(context.account, context.region, request["TableName"])
+    setting = record.time_to_live
+    status = "DISABLED" if setting is None else setting.status(context.clock.now())
+    description: Response = {"TimeToLiveStatus": status}
+    if setting is not None and status != "DISABLED":
+        description["AttributeName"] = setting.attribute
+    return {"TimeToLiveDescription": description}
