@@ -1,0 +1,65 @@
+# The verbs of this project. Each makes .venv when it is missing or pyproject.toml has changed;
+# nothing but Python 3.11 (or newer) and PyPI is needed.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+SOURCES := src tests bench
+
+# Passed on to the command behind a target, for example: make serve ARGS="--port 9000"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint format types imports check bench bench-peers conformance \
+	differential faults clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+$(READY): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+serve: $(READY) ## Start a server on 127.0.0.1:8000 with its data in ./hashrange-data
+	@$(BIN)/hashrange serve $(ARGS)
+
+test: check ## Check the code and run all default tests
+	$(BIN)/pytest -n auto $(ARGS)
+
+check: lint types imports ## Lint, check types and the order of layers
+
+lint: $(READY) ## Check style and formatting
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+format: $(READY) ## Format the code and fix what can be fixed by a tool
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+types: $(READY) ## Check types
+	$(BIN)/mypy
+
+imports: $(READY) ## Check that imports follow the layers
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Measure this server (needs wrk)
+	$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(READY) ## Measure this server beside others (see bench/README.md)
+	$(BIN)/python -m bench --peers $(ARGS)
+
+conformance: $(READY) ## Run a checkout of dynamodb-conformance: make conformance SUITE=path
+	$(BIN)/python -m tests.conformance $(SUITE) $(ARGS)
+
+differential: $(READY) ## Compare random requests with DynamoDB Local (needs Java and Maven)
+	$(BIN)/python -m tests.differential $(ARGS)
+
+faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
+	$(BIN)/pytest tests/faults $(ARGS)
+
+clean: ## Remove everything that was made here, except data
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache src/*.egg-info
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
