@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Final
 from zlib import crc32
 
-from hashrange.limits import NUMBER_EXPONENT_MIN, PARTITION_KEY_BYTES_MAX
+from hashrange.limits import NUMBER_EXPONENT_MIN, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.numbers import plain
 from hashrange.model.schema import Index, KeyPart, Table
-from hashrange.model.values import Item, Value
+from hashrange.model.values import Item, Value, value_size
 
 PLACEMENT_BYTES: Final = 4
 
@@ -113,22 +113,37 @@ def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
 
 
 def index_key(index: Index, table: Table, item: Item) -> bytes | None:
-    """Return the key of an item's row in an index, or None when the item is not in the index."""
+    """Return the key of an item's row in an index, or None when the item is not in the index.
+
+    Items older than the index may hold what the index cannot: another type, an empty value, or one
+    that is too long. Those are not in it.
+    """
     encoded = b""
     for part in index.partition:
         value = item.get(part.name)
-        if value is None or part.type not in value:
+        if value is None or not value.get(part.type):
             return None
         encoded += encode_part(part.type, value)
+    if len(encoded) > PARTITION_KEY_BYTES_MAX and (
+        _size(index.partition, item) > PARTITION_KEY_BYTES_MAX
+    ):
+        return None
     encoded = crc32(encoded).to_bytes(PLACEMENT_BYTES, "big") + encoded
+    start = len(encoded)
     for part in index.sort:
         value = item.get(part.name)
-        if value is None or part.type not in value:
+        if value is None or not value.get(part.type):
             return None
         encoded += encode_part(part.type, value)
+    if len(encoded) - start > SORT_KEY_BYTES_MAX and _size(index.sort, item) > SORT_KEY_BYTES_MAX:
+        return None
     for part in table.parts:
         encoded += encode_part(part.type, item[part.name])
     return encoded
+
+
+def _size(parts: tuple[KeyPart, ...], item: Item) -> int:
+    return sum([value_size(item[part.name]) for part in parts])
 
 
 def decode_key(types: Sequence[str], key: bytes) -> list[Value]:

@@ -25,11 +25,12 @@ class Index:
     """A secondary index. `projected` is None when all attributes are copied."""
 
     __slots__ = (
+        "fill_store",
         "is_global",
         "key_names",
         "name",
-        "parts",
         "partition",
+        "parts",
         "projected",
         "projection_type",
         "queryable",
@@ -60,6 +61,8 @@ class Index:
         # Names kept in the index rows: index keys, table keys and included attributes.
         self.projected = projected
         self.queryable = queryable  # False while a new global index is being filled
+        # Marks the items that are in the index already, while it is being filled.
+        self.fill_store = store + "f"
 
 
 @final
@@ -72,6 +75,7 @@ class Table:
         "by_name",
         "collections_store",
         "epoch",
+        "filling",
         "id",
         "indexes",
         "key_names",
@@ -114,6 +118,7 @@ class Table:
         self.indexes = indexes
         self.local_indexes = tuple(index for index in indexes if not index.is_global)
         self.by_name = {index.name: index for index in indexes}
+        self.filling = tuple(index for index in indexes if not index.queryable)
         # Type of every attribute that is a key of the table or of an index.
         self.key_types = key_types
         # The catalog epoch this object belongs to; decisions built on it carry it.

@@ -29,6 +29,7 @@ from hashrange.limits import TABLE_NAME_CHARACTERS_MIN, TABLES_PER_ACCOUNT_MAX
 from hashrange.model.keys import successor
 from hashrange.model.records import TableRecord, make_table, unpack_record
 from hashrange.model.schema import Table
+from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
 
@@ -206,7 +207,7 @@ class _RecordChange:
         changes = Changes(edit.outcome)
         changes.creates = edit.creates
         if rows[0] is None and rows[1] is None:
-            changes.creates = [STORE, *edit.creates]  # perhaps the first table of all
+            changes.creates = [STORE, TOKEN_STORE, *edit.creates]  # perhaps the first table of all
         changes.drops = edit.drops
         changes.epoch_step = edit.is_seen_by_requests
         key = self.keys[0][1]

@@ -14,9 +14,7 @@ from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.model.keys import index_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, equal, item_size
-from hashrange.storage.layout import pack_item, row_size
-
-
+from hashrange.storage.layout import pack_item, row_size, unpack_item
 
 
 def write_units(size: int) -> int:
@@ -50,15 +48,19 @@ def change_indexes(
     old: tuple[Item, bytes] | None,
     new: tuple[Item, bytes] | None,
     changes: Changes,
+    unmarked: tuple[Index, ...] = (),
 ) -> tuple[dict[str, int], int]:
     """Add the index rows of one item change to `changes`.
 
-    Return the write units charged per index, and the change in bytes of the local indexes.
+    `unmarked` are the indexes being filled that do not hold the item's old row yet. Return the
+    write units charged per index, and the change in bytes of the local indexes.
     """
     charges: dict[str, int] = {}
     local_bytes = 0
     for index in table.indexes:
-        old_key = index_key(index, table, old[0]) if old is not None else None
+        old_key = None
+        if old is not None and index not in unmarked:
+            old_key = index_key(index, table, old[0])
         new_key = index_key(index, table, new[0]) if new is not None else None
         if old_key is None and new_key is None:
             continue
@@ -80,11 +82,10 @@ def _change_index(
     """Change the row of one index; return units charged, rows added and bytes added."""
     old_key, old = before
     new_key, new = after
-    old_row = index_row(index, *old) if old is not None and old_key is not None else None
-    new_row = index_row(index, *new) if new is not None and new_key is not None else None
-    if old_key == new_key and old_row is not None and new_row is not None:
-        assert new_key is not None and old is not None and new is not None
-        if old_row == new_row or same_item(project(index, old[0]), project(index, new[0])):
+    old_row = None if old is None or old_key is None else index_row(index, *old)
+    new_row = None if new is None or new_key is None else index_row(index, *new)
+    if old_row is not None and new_row is not None and new_key is not None and old_key == new_key:
+        if old_row == new_row or same_item(unpack_item(old_row), unpack_item(new_row)):
             return 0, 0, 0
         changes.puts.append((index.store, new_key, new_row))
         old_size, new_size = row_size(old_row), row_size(new_row)

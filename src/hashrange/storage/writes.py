@@ -17,7 +17,7 @@ from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
 from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
 from hashrange.model.keys import item_key
-from hashrange.model.schema import Table
+from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
@@ -49,7 +49,7 @@ class ItemOutcome:
 class ItemWrite:
     """A put, update, delete or check of one item."""
 
-    __slots__ = ("condition", "key", "key_item", "table")
+    __slots__ = ("condition", "key", "key_item", "table", "unmarked")
 
     def __init__(
         self, table: Table, key: bytes, key_item: Item, condition: Condition | None
@@ -58,6 +58,17 @@ class ItemWrite:
         self.key = key
         self.key_item = key_item  # holds the key attributes, maybe more
         self.condition = condition
+        self.unmarked: tuple[Index, ...] = ()
+
+    def mark_keys(self) -> list[StoreKey]:
+        """Return where it is marked that the item is in an index that is being filled."""
+        return [(index.fill_store, self.key) for index in self.table.filling]
+
+    def see_marks(self, rows: dict[StoreKey, bytes | None]) -> None:
+        """Note which of the indexes being filled do not hold the item yet."""
+        self.unmarked = tuple(
+            [index for index in self.table.filling if rows[index.fill_store, self.key] is None]
+        )
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         """Decide on the previous row; add what is to be done to `changes`."""
@@ -84,8 +95,10 @@ class ItemWrite:
         added = (new_row is not None) - (old_row is not None)
         changes.tallies.append((table.store, added, outcome.collection_bytes))
         if table.indexes:
-            outcome.charges, local_bytes = change_indexes(table, old, new, changes)
+            outcome.charges, local_bytes = change_indexes(table, old, new, changes, self.unmarked)
             outcome.collection_bytes += local_bytes
+            for index in self.unmarked:
+                changes.puts.append((index.fill_store, self.key, b""))
         return outcome
 
 
@@ -222,9 +235,13 @@ class SingleWrite:
         self.keys: Sequence[StoreKey] = (
             (item, collection_key(write)) if table.local_indexes else (item,)
         )
+        if table.filling:
+            self.keys = [*self.keys, *write.mark_keys()]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
+        if self.write.table.filling:
+            self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
         outcome = self.write.apply(rows[0], changes)
         changes.outcome = outcome
         if self.write.table.local_indexes:
@@ -261,6 +278,8 @@ class GroupWrite:
             if write.table.local_indexes:
                 seen[collection_key(write)] = None
         keys.extend(seen)
+        for write in writes:
+            keys.extend(write.mark_keys())
         if token is not None:
             keys.extend(token.keys)
         self.keys: Sequence[StoreKey] = keys
@@ -272,12 +291,13 @@ class GroupWrite:
             if row is None:
                 return changes  # this very request was carried out before
             changes.puts.append((*self.token.keys[0], row))
+        before = dict(zip(self.keys, rows, strict=True))
         outcomes: list[ItemOutcome | ValidationException] = []
         for write, old in zip(self.writes, rows, strict=False):
+            write.see_marks(before)
             outcomes.append(self._apply(write, old, changes))
         if self.is_transaction and any(not _succeeded(outcome) for outcome in outcomes):
             return Changes(outcomes)
-        before = dict(zip(self.keys, rows, strict=True))
         collections = [
             (collection_key(write), outcome)
             for write, outcome in zip(self.writes, outcomes, strict=True)

@@ -1,0 +1,189 @@
+"""Fills a new global index with the items that were in the table before it.
+
+From the moment UpdateTable adds the index, writes maintain it. What they cannot know is whether an
+item's old row is in it yet, so while an index is being filled each item that is in it has a mark in
+the index's fill store. Whoever brings an item into the index first, a write or this service, sets
+its mark in the same decision. So each row is added and counted once, in any order, and a fill
+that is cut off goes on from the position in its fill row.
+
+The work is found in the catalog, so it does not matter which process took the UpdateTable, nor
+whether the server was stopped in between. It is done in small pieces, between which requests run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final, final
+
+from hashrange.clock import Clock
+from hashrange.engine.base import Changes, Engine, StoreKey
+from hashrange.errors import (
+    EngineError,
+    ResourceNotFoundException,
+    StaleEpochError,
+    UnknownOutcomeError,
+)
+from hashrange.model.keys import index_key
+from hashrange.model.records import TableRecord
+from hashrange.model.schema import Index, Table
+from hashrange.storage.catalog import STORE, Catalog, Edit, fill_key
+from hashrange.storage.indexes import index_row
+from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
+
+_LOGGER = logging.getLogger("hashrange.backfill")
+
+_CHUNK_ROWS: Final = 100
+_CHUNK_BYTES: Final = 1 << 18
+_POLL_SECONDS: Final = 0.02
+_RETRY_SECONDS: Final = 1.0
+_PROGRESS_ITEMS: Final = 50_000
+
+Fill = tuple[str, str, str, str]
+"""Account, region, table name and index name."""
+
+
+@final
+class Backfill:
+    """The filling of all new indexes; one process runs it."""
+
+    def __init__(self, engine: Engine, catalog: Catalog, clock: Clock) -> None:
+        self._engine = engine
+        self._catalog = catalog
+        self._clock = clock
+        self._epoch = -1
+        self._fills: list[Fill] = []
+        self._items: dict[Fill, int] = {}  # how many this process has looked at
+
+    async def run(self) -> None:
+        """Fill indexes for as long as the process lives."""
+        while True:
+            try:
+                done = await self.step()
+            except (EngineError, UnknownOutcomeError):
+                _LOGGER.exception("filling an index failed; it will be tried again")
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            await asyncio.sleep(0 if done else _POLL_SECONDS)
+
+    async def run_to_end(self) -> None:
+        """Fill every index that may be filled now."""
+        while await self.step():
+            pass
+
+    async def step(self) -> int:
+        """Do one bounded piece of work; return 0 when there is nothing to do now.
+
+        Costs a comparison of epochs when there are no new indexes.
+        """
+        epoch = self._engine.epoch()
+        if epoch != self._epoch:
+            self._fills = await self._catalog.fills()
+            self._epoch = epoch
+        for fill in self._fills:
+            try:
+                if await self._fill_chunk(fill):
+                    return 1
+            except StaleEpochError:
+                return 1
+            except ResourceNotFoundException:
+                continue
+        return 0
+
+    async def _fill_chunk(self, fill: Fill) -> bool:
+        """Take an index one chunk further; False when its filling may not begin yet."""
+        account, region, name, index_name = fill
+        record = await self._catalog.record(account, region, name)
+        described = record.index(index_name)
+        if described is None or self._clock.now() < described.fill_at:
+            return False
+        table = await self._catalog.table(account, region, name)
+        index = table.by_name.get(index_name)
+        if index is None or index.queryable:
+            return False
+        place = (STORE, fill_key(account, region, name, index_name))
+        (position,) = await self._engine.read([place])
+        if not position and fill not in self._items:
+            _LOGGER.info("filling index %s of table %s", index_name, table.arn)
+        rows, ended = await self._engine.range(
+            table.store,
+            position + b"\x00" if position else b"",
+            END_OF_KEYS,
+            reverse=False,
+            rows_max=_CHUNK_ROWS,
+            bytes_max=_CHUNK_BYTES,
+        )
+        if rows:
+            await self._engine.write(_Chunk(table, index, [key for key, _ in rows], place))
+            await self._report(fill, table, len(rows))
+        if ended:
+            await self._finish(fill, index)
+        return True
+
+    async def _report(self, fill: Fill, table: Table, items: int) -> None:
+        before = self._items.get(fill, 0)
+        self._items[fill] = before + items
+        if before // _PROGRESS_ITEMS != (before + items) // _PROGRESS_ITEMS:
+            total, _ = await self._engine.tally(table.store)
+            _LOGGER.info(
+                "filling index %s of table %s: %d of about %d items",
+                fill[3],
+                table.arn,
+                before + items,
+                total,
+            )
+
+    async def _finish(self, fill: Fill, index: Index) -> None:
+        account, region, name, index_name = fill
+
+        def finish(record: TableRecord | None) -> Edit:
+            filled = None if record is None else record.index(index_name)
+            if record is None or filled is None or filled.store != index.store:
+                raise ResourceNotFoundException
+            filled.is_filled = True
+            return Edit(record, drops=[filled.fill_store], fills_ended=[index_name])
+
+        await self._catalog.change(account, region, name, finish)
+        items = self._items.pop(fill, 0)
+        _LOGGER.info("filled index %s of table %s from %d items", index_name, name, items)
+
+
+@final
+class _Chunk:
+    """The decision that brings some items into an index."""
+
+    __slots__ = ("_count", "_index", "_place", "_table", "epoch", "keys")
+
+    def __init__(
+        self, table: Table, index: Index, item_keys: Sequence[bytes], place: StoreKey
+    ) -> None:
+        self._table = table
+        self._index = index
+        self._place = place
+        self._count = len(item_keys)
+        self.epoch = table.epoch
+        self.keys: Sequence[StoreKey] = [(table.store, key) for key in item_keys] + [
+            (index.fill_store, key) for key in item_keys
+        ]
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        index = self._index
+        added = size = 0
+        for position in range(self._count):
+            row = rows[position]
+            if row is None or rows[position + self._count] is not None:
+                continue  # deleted meanwhile, or brought in by a write
+            item = unpack_item(row)
+            key = index_key(index, self._table, item)
+            if key is not None:
+                entry = index_row(index, item, row)
+                changes.puts.append((index.store, key, entry))
+                added += 1
+                size += row_size(entry)
+            changes.puts.append((index.fill_store, self.keys[position][1], b""))
+        if added:
+            changes.tallies.append((index.store, added, size))
+        changes.puts.append((*self._place, self.keys[self._count - 1][1]))
+        return changes
