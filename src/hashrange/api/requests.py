@@ -8,18 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hashrange.api.shapes import (
-    NAME_PATTERN,
-    AttributeMap,
-    AttributeValue,
-    Boolean,
-    ListOf,
-    MapOf,
-    Number,
-    String,
-    Structure,
-    TableName,
-)
+from hashrange.api.scalars import NAME_PATTERN, Boolean, Number, String, TableName
+from hashrange.api.shapes import AttributeMap, AttributeValue, ListOf, MapOf, Structure
 from hashrange.limits import (
     BATCH_GET_KEYS_MAX,
     BATCH_WRITE_REQUESTS_MAX,
