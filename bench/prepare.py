@@ -1,0 +1,94 @@
+"""Before measuring: create the tables, load the items, and try every workload once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bench.servers import Server
+from bench.workloads import Call, Json, calls, initial_items, table_definitions, wrong_answer
+
+
+def prepare(server: Server) -> None:
+    """Create the tables and load the items."""
+    create_tables(server, table_definitions())
+    load_items(server, initial_items())
+
+
+def create_tables(server: Server, definitions: list[Json]) -> None:
+    for definition in definitions:
+        _succeed(server, "CreateTable", definition)
+        name = {"TableName": definition["TableName"]}
+        _wait(lambda name=name: _is_active(server.call("DescribeTable", name)[1]))
+
+
+def load_items(server: Server, items: Iterable[tuple[str, Json]]) -> None:
+    """Write (table, item) pairs, 25 at a time, fewer when they are large."""
+    batch: dict[str, list[Json]] = {}
+    count = size = 0
+    for table, item in items:
+        batch.setdefault(table, []).append({"PutRequest": {"Item": item}})
+        count += 1
+        size += len(item["body"]["S"])
+        if count == 25 or size > 1_000_000:
+            _write_batch(server, batch)
+            batch, count, size = {}, 0, 0
+    _write_batch(server, batch)
+
+
+def _write_batch(server: Server, batch: dict[str, list[Json]]) -> None:
+    while batch:
+        answer = _succeed(server, "BatchWriteItem", {"RequestItems": batch})
+        batch = answer.get("UnprocessedItems", {})
+
+
+def refusal(server: Server, workload: str) -> str | None:
+    """Send a few requests of a workload; say why the server cannot take part, if so."""
+    for call in calls(workload, 5, "check"):
+        status, answer = server.call(call.operation, call.body)
+        if status != 200:
+            error = str(answer.get("__type", status)).rpartition("#")[2]
+            unknown = "UnknownOperation" in error or status in (404, 501)
+            return "not supported" if unknown else error
+        wrong = wrong_answer(call, answer) or _wrong_write(server, call)
+        if wrong:
+            return f"wrong answer: {wrong}"
+    return None
+
+
+def _wrong_write(server: Server, call: Call) -> str | None:
+    """Read back what a put wrote."""
+    body: dict[str, Any] = call.body
+    if call.operation == "TransactWriteItems":
+        body = body["TransactItems"][0]["Put"]
+    elif call.operation != "PutItem":
+        return None
+    item = body["Item"]
+    key = {"pk": item["pk"], "sk": item["sk"]}
+    request = {"TableName": body["TableName"], "Key": key, "ConsistentRead": True}
+    _, answer = server.call("GetItem", request)
+    return None if answer.get("Item", {}).get("mark") == item["mark"] else "not what was written"
+
+
+def _succeed(server: Server, operation: str, request: Json) -> Json:
+    status, answer = server.call(operation, request)
+    if status != 200:
+        raise RuntimeError(f"{server.name}: {operation} answered {status}: {answer}")
+    return answer
+
+
+def _is_active(description: Json) -> bool:
+    table = description.get("Table", {})
+    indexes = table.get("GlobalSecondaryIndexes", [])
+    return table.get("TableStatus") == "ACTIVE" and all(
+        index.get("IndexStatus") == "ACTIVE" for index in indexes
+    )
+
+
+def _wait(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("a table did not become active")
+        time.sleep(0.02)
