@@ -22,15 +22,17 @@ class Bounds:
     # Requests that one connection may send ahead of their answers before it is no longer read.
     pipeline_max: int = 32
 
-    idle_seconds: int = 300
-    header_seconds: int = 20
-    body_seconds: int = 120
+    # How often the time limits below are looked at.
+    tick_seconds: float = 1.0
+    idle_seconds: float = 300
+    header_seconds: float = 20
+    body_seconds: float = 120
     # A client that does not read its answer.
-    write_seconds: int = 60
+    write_seconds: float = 60
     # After a refusal: how long what the client still sends is read and thrown away.
-    linger_seconds: int = 3
+    linger_seconds: float = 3
     # How long a stop waits for what is in flight.
-    stop_seconds: int = 20
+    stop_seconds: float = 20
 
 
 DEFAULT_BOUNDS = Bounds()

@@ -19,13 +19,22 @@ from typing import TYPE_CHECKING, Any, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from hashrange.wire.edge import HEADERS_TOO_LARGE, MALFORMED, TIMED_OUT, TOO_LARGE, overloaded
-from hashrange.wire.messages import HttpAnswer, HttpRequest
+from hashrange.wire.edge import (
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    NOT_FOUND,
+    TIMED_OUT,
+    TOO_LARGE,
+    overloaded,
+)
+from hashrange.wire.messages import Headers, HttpAnswer, HttpRequest
 
 if TYPE_CHECKING:
     from hashrange.wire.server import Server
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# Marks a request that has to be read once more; never sent.
+_UPGRADE = HttpAnswer(426, b"")
 # A content length with more digits than this is too large, whatever it says.
 _LENGTH_DIGITS_MAX = 12
 
@@ -52,6 +61,7 @@ class Connection(asyncio.Protocol):
         "_header_bytes",
         "_headers",
         "_is_choked",
+        "_is_fresh",
         "_is_half_closed",
         "_is_paused",
         "_is_surplus",
@@ -82,13 +92,14 @@ class Connection(asyncio.Protocol):
         self._answering: Coroutine[Any, None, bytes] | None = None
         self._keep_alive = True
         self._is_choked = False
+        self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
         self.phase = Phase.IDLE
-        self.since = server.ticks
+        self.since = server.now
         self._begin_request()
 
     def _begin_request(self) -> None:
@@ -125,7 +136,7 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_choked = True
-        self.since = self._server.ticks
+        self.since = self._server.now
         self._pause_reading()
 
     def resume_writing(self) -> None:
@@ -141,19 +152,21 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         while data and self.phase is not Phase.LINGER:
             self._received_bytes = len(data)
+            self._is_fresh = False
             try:
                 self._parser.feed_data(data)
                 data = b""
             except HttpParserUpgrade as upgrade:
-                # An upgrade is declined by answering the request as it stands.
-                self._parser = HttpRequestParser(self)
-                data = data[upgrade.args[0] :]
+                data = self._decline_upgrade() + data[upgrade.args[0] :]
             except HttpParserError:
                 self._refusal = self._refusal or MALFORMED
             if self._refusal is not None:
                 self._refuse_rest(self._refusal)
             elif self.phase is Phase.HEADER:
-                self._header_bytes += self._received_bytes
+                # Other requests may have been in front of a header that only begins here.
+                self._header_bytes += (
+                    self._sum_headers(self._raw_headers) if self._is_fresh else self._received_bytes
+                )
                 if self._header_bytes > self._server.bounds.header_bytes_max:
                     self._refuse_rest(HEADERS_TOO_LARGE)
         if self._waiting and self._answering is None and not self._is_choked:
@@ -161,12 +174,36 @@ class Connection(asyncio.Protocol):
         if len(self._waiting) >= self._server.bounds.pipeline_max:
             self._pause_reading()
 
+    def _sum_headers(self, headers: Headers) -> int:
+        return len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
+
+    def _decline_upgrade(self) -> bytes:
+        """Return the head of a request without its offer to speak another protocol.
+
+        The parser reads no body after such an offer, so the request has to be read again.
+        """
+        if self._refusal is not _UPGRADE:
+            # CONNECT, after which nothing on this connection would be HTTP.
+            self._waiting.pop()
+            self._refusal = NOT_FOUND
+            return b""
+        lines = [b"%b %b HTTP/1.1" % (self._parser.get_method(), self._url)]
+        lines += [
+            b"%b: %b" % (name, value)
+            for name, value in self._headers.items()
+            if name not in (b"connection", b"upgrade")
+        ]
+        self._parser = HttpRequestParser(self)
+        self._begin_request()
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
     # Called by the parser.
 
     def on_url(self, url: bytes) -> None:
         self._url += url
+        self._is_fresh = True
         self.phase = Phase.HEADER
-        self.since = self._server.ticks
+        self.since = self._server.now
 
     def on_headers_complete(self) -> None:
         raw = self._raw_headers
@@ -175,14 +212,15 @@ class Connection(asyncio.Protocol):
         self.phase = Phase.BODY
         bounds = self._server.bounds
         if self._header_bytes + self._received_bytes > bounds.header_bytes_max:
-            size = len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
-            if size > bounds.header_bytes_max:
+            if self._sum_headers(headers) > bounds.header_bytes_max:
                 self._refusal = HEADERS_TOO_LARGE
         length = headers.get(b"content-length", b"")
         if len(length) > _LENGTH_DIGITS_MAX or (
             len(length) > 6 and int(length) > bounds.body_bytes_max
         ):
             self._refusal = TOO_LARGE
+        elif b"upgrade" in headers and self._parser.should_upgrade():
+            self._refusal = self._refusal or _UPGRADE
         elif b"expect" in headers:
             self._expect(headers[b"expect"])
 
@@ -216,7 +254,7 @@ class Connection(asyncio.Protocol):
         )
         self._begin_request()
         self.phase = Phase.IDLE
-        self.since = self._server.ticks
+        self.since = self._server.now
 
     # Refusals, time limits and the end.
 
@@ -250,7 +288,7 @@ class Connection(asyncio.Protocol):
         request.refusal = refusal
         self._begin_request()
         self.phase = Phase.LINGER
-        self.since = self._server.ticks
+        self.since = self._server.now
         self._waiting.append(request)
 
     def _drop_input(self) -> None:
@@ -368,4 +406,4 @@ class Connection(asyncio.Protocol):
         else:
             self.phase = Phase.LINGER
             transport.close()
-        self.since = self._server.ticks
+        self.since = self._server.now

@@ -15,8 +15,6 @@ from hashrange.wire.connection import Connection, Phase
 from hashrange.wire.edge import Edge
 from hashrange.wire.messages import HttpRequest
 
-_TICK_SECONDS = 1.0
-
 
 @final
 class Server:
@@ -25,7 +23,8 @@ class Server:
     def __init__(self, edge: Edge, bounds: Bounds) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
-        self.ticks = 0
+        # The time of the last tick: exact enough for time limits, and free to read.
+        self.now = self.loop.time()
         self.in_flight = 0
         self.buffered_bytes = 0
         self.has_surplus = False
@@ -52,7 +51,7 @@ class Server:
         self._listener = await self.loop.create_server(
             lambda: Connection(self), sock=listening, backlog=1024
         )
-        self._ticker = self.loop.call_later(_TICK_SECONDS, self._tick)
+        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
 
     async def stop(self) -> None:
         """Accept nothing new, finish what is in flight, then hang up."""
@@ -89,12 +88,12 @@ class Server:
     # Time limits.
 
     def _tick(self) -> None:
-        self.ticks += 1
+        self.now = self.loop.time()
         self._edge.writer.tick()
         for connection in list(self._connections):
-            if self.ticks - connection.since > self._patience(connection):
+            if self.now - connection.since > self._patience(connection):
                 connection.expire()
-        self._ticker = self.loop.call_later(_TICK_SECONDS, self._tick)
+        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
 
     def _patience(self, connection: Connection) -> float:
         bounds = self.bounds

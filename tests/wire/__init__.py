@@ -1,0 +1,1 @@
+"""The HTTP edge as a client's socket sees it, with made-up operations behind it."""

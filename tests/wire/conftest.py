@@ -1,0 +1,231 @@
+"""A server on a free port in a thread of its own, and a socket that reads whole responses."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+
+import pytest
+import uvloop
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ResourceNotFoundException, StorageFullError, ValidationException
+from hashrange.wire.bounds import Bounds
+from hashrange.wire.dispatch import Dispatcher
+from hashrange.wire.edge import Edge
+from hashrange.wire.server import Server
+from hashrange.wire.signature import Credential, OpenDoor, Verifier
+
+AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=local/20260101/eu-west-1/dynamodb/aws4_request, "
+    "SignedHeaders=host;x-amz-date;x-amz-target, Signature=00"
+)
+WAIT_SECONDS_MAX = 10
+
+
+class AnyShape:
+    """A shape that accepts every request."""
+
+    def check(self, request):
+        pass
+
+    def check_values(self, request):
+        pass
+
+
+class FakeOperation:
+    """An operation of a test."""
+
+    def __init__(self, handler, shape=None):
+        self.handler = handler
+        self.shape = shape or AnyShape()
+
+
+class RunningServer:
+    """A server in a thread; its operations are Echo, Wait, Fail and Large."""
+
+    def __init__(self, bounds, credentials=None):
+        self.bounds = bounds
+        self.credentials = credentials
+        self.waiting = 0
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._started.wait(WAIT_SECONDS_MAX)
+
+    def _run(self):
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self):
+        self.loop = asyncio.get_running_loop()
+        self.gate = asyncio.Event()
+        self.stop_asked = asyncio.Event()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        authenticator = OpenDoor()
+        if self.credentials:
+            keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
+            authenticator = Verifier(keys, SystemClock())
+        edge = Edge(self._dispatcher(), authenticator, self.bounds, "us-east-1")
+        self.server = Server(edge, self.bounds)
+        await self.server.start(listening)
+        self._started.set()
+        await self.stop_asked.wait()
+        await self.server.stop()
+
+    def _dispatcher(self):
+        async def echo(context, request):
+            return {"Request": request, "World": context}
+
+        async def wait(context, request):
+            self.waiting += 1
+            await self.gate.wait()
+            await asyncio.sleep(0)
+            return {"Waited": request}
+
+        async def large(context, request):
+            return {"Large": "x" * request["Bytes"]}
+
+        async def fail(context, request):
+            failures = {
+                "bug": ZeroDivisionError("a bug"),
+                "full": StorageFullError("disk"),
+                "validation": ValidationException("wrong"),
+                "missing": ResourceNotFoundException("no such table"),
+            }
+            raise failures[request["How"]]
+
+        handlers = {"Echo": echo, "Wait": wait, "Large": large, "Fail": fail}
+        operations = {name: FakeOperation(handler) for name, handler in handlers.items()}
+        return Dispatcher(operations, lambda account, region: [account, region])
+
+    def open_gate(self):
+        self.loop.call_soon_threadsafe(self.gate.set)
+
+    def stop(self):
+        # The loop is closed if it was stopped before.
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self.stop_asked.set)
+
+    def join(self):
+        self._thread.join(WAIT_SECONDS_MAX)
+        assert not self._thread.is_alive()
+
+
+class Client:
+    """A raw socket to a server."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX)
+        self._received = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def call(self, operation="Echo", body=b"{}", **headers):
+        self.send(post(operation, body, **headers))
+        return self.response()
+
+    def response(self, *, bodiless=False):
+        """Read one response: status, headers in lower case, body."""
+        while b"\r\n\r\n" not in self._received:
+            self._receive()
+        head, _, self._received = self._received.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(": ")
+            headers[name.lower()] = value
+        length = 0 if bodiless else int(headers.get("content-length", 0))
+        while len(self._received) < length:
+            self._receive()
+        body, self._received = self._received[:length], self._received[length:]
+        return int(lines[0].split()[1]), headers, body
+
+    def is_closed(self):
+        """Wait for the server to close; whatever it still sends is dropped."""
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        return True
+
+    def _receive(self):
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise ConnectionError(f"closed after {self._received[:200]!r}")
+        self._received += data
+
+    def close(self):
+        self.socket.close()
+
+
+def post(operation, body=b"{}", **headers):
+    """Return the bytes of a request; underscores in header names become dashes."""
+    lines = {
+        "Host": "localhost",
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "X-Amz-Date": "20260101T000000Z",
+        "Content-Type": "application/x-amz-json-1.0",
+        "Authorization": AUTHORIZATION,
+        "Content-Length": str(len(body)),
+    }
+    lines.update({name.replace("_", "-"): value for name, value in headers.items()})
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not None)
+    return f"POST / HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def eventually(condition):
+    """Wait until a condition holds, within bounds."""
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def start_server():
+    """Start servers with bounds or credentials of a test's own."""
+    with contextlib.ExitStack() as stack:
+
+        def start(bounds=None, credentials=None):
+            server = RunningServer(bounds or Bounds(stop_seconds=2), credentials)
+
+            def stop():
+                server.stop()
+                server.join()
+
+            stack.callback(stop)
+            return server
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_server():
+    server = RunningServer(Bounds(stop_seconds=2))
+    yield server
+    server.open_gate()
+    server.stop()
+    server.join()
+
+
+@pytest.fixture
+def connect():
+    """Open sockets that are closed after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def connect_to(server):
+            client = Client(server.port)
+            stack.callback(client.close)
+            return client
+
+        yield connect_to
+
+
+@pytest.fixture
+def client(shared_server, connect):
+    return connect(shared_server)
