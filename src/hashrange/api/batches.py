@@ -137,9 +137,7 @@ def _check_request(part: Request) -> tuple[Item, int | None]:
     return delete["Key"], None
 
 
-def _with_capacity(
-    response: Response, request: Request, capacities: list[Capacity]
-) -> Response:
+def _with_capacity(response: Response, request: Request, capacities: list[Capacity]) -> Response:
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = [capacity.document(detail) for capacity in capacities]

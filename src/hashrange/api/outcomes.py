@@ -9,7 +9,6 @@ from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.schema import Table
 from hashrange.storage.writes import ItemOutcome, ItemWrite
 
-
 _GIGABYTE = 1 << 30
 
 

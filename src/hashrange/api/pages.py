@@ -89,8 +89,7 @@ def _reaches_beyond(index: Index, request: Request, arguments: QueryArguments) -
     missing = sorted(wanted - index.projected)
     if missing and index.is_global:
         raise ValidationException(
-            f"{_INVALID}Global secondary index {index.name} does not project "
-            f"[{', '.join(missing)}]"
+            f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
     return bool(missing)
 

@@ -6,26 +6,49 @@ from typing import Final
 
 from hashrange.api import requests
 from hashrange.api.batches import batch_get_item, batch_write_item
+from hashrange.api.create_table import create_table
 from hashrange.api.delete_item import delete_item
 from hashrange.api.get_item import get_item
 from hashrange.api.operation import Operation
 from hashrange.api.put_item import put_item
 from hashrange.api.query import query
 from hashrange.api.scan import scan
+from hashrange.api.tables import (
+    delete_table,
+    describe_endpoints,
+    describe_limits,
+    describe_table,
+    list_tables,
+)
+from hashrange.api.tags import list_tags_of_resource, tag_resource, untag_resource
+from hashrange.api.time_to_live import describe_time_to_live, update_time_to_live
 from hashrange.api.transactions import transact_get_items, transact_write_items
 from hashrange.api.update_item import update_item
+from hashrange.api.update_table import update_table
 
 _ALL: Final = (
     Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item),
     Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
+    Operation("CreateTable", requests.CREATE_TABLE, create_table),
     Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
+    Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
+    Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
+    Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
+    Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
+    Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
     Operation("GetItem", requests.GET_ITEM, get_item),
+    Operation("ListTables", requests.LIST_TABLES, list_tables),
+    Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
     Operation("PutItem", requests.PUT_ITEM, put_item),
     Operation("Query", requests.QUERY, query),
     Operation("Scan", requests.SCAN, scan),
+    Operation("TagResource", requests.TAG_RESOURCE, tag_resource),
     Operation("TransactGetItems", requests.TRANSACT_GET_ITEMS, transact_get_items),
     Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
+    Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource),
     Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
+    Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
+    Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),
 )
 
 OPERATIONS: Final[dict[str, Operation]] = {operation.name: operation for operation in _ALL}

@@ -7,7 +7,7 @@ table's schema or on the stored items cancels the transaction, with a reason for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from hashrange.api.arguments import WriteArguments, read_get_arguments, read_write_arguments
 from hashrange.api.item_writes import check_put, make_delete, make_put, make_update
@@ -21,6 +21,7 @@ from hashrange.api.outcomes import (
     wants_collection_metrics,
 )
 from hashrange.api.refusals import CONDITION_FAILED
+from hashrange.engine.base import StoreKey
 from hashrange.errors import (
     ConflictError,
     TransactionCanceledException,
@@ -39,6 +40,15 @@ _NO_REASON = {"Code": "None"}
 _KINDS = {"ConditionCheck": "check", "Put": "put", "Delete": "delete", "Update": "update"}
 
 
+_Bound = TypeVar("_Bound", covariant=True)
+
+
+class _Part(Protocol[_Bound]):
+    """A part of a transaction that still has to be held against its table."""
+
+    def bind(self, table: Table) -> _Bound: ...
+
+
 class _Action:
     """One action of a TransactWriteItems, checked as far as the request alone allows."""
 
@@ -54,9 +64,7 @@ class _Action:
             self.size = check_put(self.request["Item"], OLDER)
         else:
             self.size = check_item(self.request["Key"], OLDER)
-        self.arguments: WriteArguments = read_write_arguments(
-            self.request, kind=_KINDS[self.kind]
-        )
+        self.arguments: WriteArguments = read_write_arguments(self.request, kind=_KINDS[self.kind])
 
     def bind(self, table: Table) -> ItemWrite:
         """Return the item write for the action's table."""
@@ -70,6 +78,25 @@ class _Action:
         return CheckWrite(table, request_key(table, key), key, self.arguments.condition)
 
 
+class _Get:
+    """One get of a TransactGetItems, checked as far as the request alone allows."""
+
+    __slots__ = ("projection", "request")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        check_item(request["Key"], OLDER)
+        self.projection = read_get_arguments(request)
+
+    def bind(self, table: Table) -> StoreKey:
+        """Return where the item is."""
+        return table.store, request_key(table, self.request["Key"])
+
+    def shown(self, row: bytes) -> object:
+        """Return the item, or the part of it that was asked for."""
+        return splice(row) if self.projection is None else self.projection.apply(unpack_item(row))
+
+
 async def transact_write_items(context: Context, request: Request) -> Response:
     """Carry out all actions, or none."""
     actions = [_Action(member) for member in request["TransactItems"]]
@@ -79,7 +106,7 @@ async def transact_write_items(context: Context, request: Request) -> Response:
         await context.catalog.table(context.account, context.region, action.request["TableName"])
         for action in actions
     ]
-    writes = _bind_all([(action.bind, table) for action, table in zip(actions, tables, strict=True)])
+    writes = _bind_all(actions, tables)
     _check_distinct([(write.table.store, write.key) for write in writes])
     try:
         outcomes = await context.engine.write(
@@ -104,13 +131,13 @@ def _token(context: Context, request: Request) -> TokenCheck | None:
     return TokenCheck(name, request["TransactItems"], context.clock.now())
 
 
-def _bind_all(binders: Sequence[tuple[Any, Table]]) -> list[Any]:
-    """Bind every action to its table; what does not fit cancels the transaction."""
-    bound: list[Any] = []
+def _bind_all(parts: Sequence[_Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
+    """Bind every part to its table; what does not fit cancels the transaction."""
+    bound: list[_Bound] = []
     reasons: list[dict[str, Any]] = []
-    for bind, table in binders:
+    for part, table in zip(parts, tables, strict=True):
         try:
-            bound.append(bind(table))
+            bound.append(part.bind(table))
             reasons.append(_NO_REASON)
         except ValidationException as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})
@@ -119,7 +146,7 @@ def _bind_all(binders: Sequence[tuple[Any, Table]]) -> list[Any]:
     return bound
 
 
-def _check_distinct(keys: Sequence[tuple[str, bytes]]) -> None:
+def _check_distinct(keys: Sequence[StoreKey]) -> None:
     if len(set(keys)) != len(keys):
         raise ValidationException(_SEVERAL)
 
@@ -143,8 +170,7 @@ def _conflict() -> dict[str, Any]:
 def _cancelled(reasons: Sequence[dict[str, Any]]) -> TransactionCanceledException:
     codes = ", ".join(reason["Code"] for reason in reasons)
     return TransactionCanceledException(
-        "Transaction cancelled, please refer cancellation reasons for specific reasons "
-        f"[{codes}]",
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
         {"CancellationReasons": list(reasons)},
     )
 
@@ -197,33 +223,18 @@ def _with_capacity(
 
 async def transact_get_items(context: Context, request: Request) -> Response:
     """Return the items as they were at one moment."""
-    gets: list[Request] = [member["Get"] for member in request["TransactItems"]]
-    for get in gets:
-        check_item(get["Key"], OLDER)
-    projections = [read_get_arguments(get) for get in gets]
+    gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [
-        await context.catalog.table(context.account, context.region, get["TableName"])
+        await context.catalog.table(context.account, context.region, get.request["TableName"])
         for get in gets
     ]
-    keys = _bind_all(
-        [(_get_key(get), table) for get, table in zip(gets, tables, strict=True)]
-    )
+    keys = _bind_all(gets, tables)
     _check_distinct(keys)
     rows = await context.engine.read(keys)
     if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
         raise ValidationException(_TOO_LARGE)
     response = _report_reads(request, tables, rows)
     response["Responses"] = [
-        {}
-        if row is None
-        else {"Item": splice(row) if projection is None else projection.apply(unpack_item(row))}
-        for row, projection in zip(rows, projections, strict=True)
+        {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
     ]
     return response
-
-
-def _get_key(get: Request) -> Any:
-    def bind(table: Table) -> tuple[str, bytes]:
-        return table.store, request_key(table, get["Key"])
-
-    return bind
