@@ -12,7 +12,7 @@ import pytest
 
 from hashrange.engine.base import Engine
 from hashrange.engine.memory import MemoryEngine
-from hashrange.engine.sqlite import SqliteEngine, acquire_directory
+from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 
 TEST_SECONDS_MAX = 30
 
@@ -24,7 +24,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         yield MemoryEngine()
         return
     lock = acquire_directory(tmp_path / "data")
-    durability = "full" if request.param == "sqlite" else "relaxed"
+    durability: Durability = "full" if request.param == "sqlite" else "relaxed"
     yield SqliteEngine.open(tmp_path / "data", durability=durability)
     lock.release()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ class Refused(Exception):
 class Plan:
     """A decision as plain values, so that a failing example can be read."""
 
-    def __init__(self, parts: Sequence[tuple[object, ...]], reads: list[tuple[str, bytes]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Any, ...]], reads: list[tuple[str, bytes]]) -> None:
         self.parts = parts
         self.reads = reads
 

@@ -30,7 +30,7 @@ from hashrange.engine.sqlite_files import (
     acquire_directory,
     join_directory,
 )
-from hashrange.engine.sqlite_writer import GroupCommit
+from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
 
 __all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
 
@@ -41,7 +41,13 @@ _STORES_REMEMBERED_MAX: Final = 20_000
 class SqliteEngine:
     """Stores in a data directory; make one with `open`."""
 
-    def __init__(self, membership: DirectoryLock, durability: Durability, vfs: str | None) -> None:
+    def __init__(
+        self,
+        membership: DirectoryLock,
+        durability: Durability,
+        checkpoint_bytes: int,
+        vfs: str | None,
+    ) -> None:
         directory = membership.path
         self._membership = membership
         self._closed = False
@@ -54,6 +60,7 @@ class SqliteEngine:
             self._turn,
             self._epoch_cell,
             commit_in_thread=durability == "full",
+            checkpoint_bytes=checkpoint_bytes,
         )
 
     @classmethod
@@ -62,16 +69,16 @@ class SqliteEngine:
         path: str | os.PathLike[str],
         *,
         durability: Durability = "full",
+        checkpoint_bytes: int = CHECKPOINT_BYTES,
         vfs: str | None = None,
     ) -> SqliteEngine:
         """Open a data directory that `acquire_directory` prepared, in this or a parent process."""
         membership = join_directory(path)
         try:
-            engine = cls(membership, durability, vfs)
+            return cls(membership, durability, checkpoint_bytes, vfs)
         except (OSError, apsw.Error) as error:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
-        return engine
 
     def epoch(self) -> int:
         return self._epoch_cell.get()

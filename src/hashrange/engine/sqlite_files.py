@@ -59,7 +59,7 @@ class DirectoryLock:
             self._descriptor = -1
 
 
-def acquire_directory(path: str | os.PathLike[str]) -> DirectoryLock:
+def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -> DirectoryLock:
     """Make or check the data directory and lock it for this server.
 
     Called once by the parent process, before any worker opens the engine. Nothing is created in
@@ -77,7 +77,7 @@ def acquire_directory(path: str | os.PathLike[str]) -> DirectoryLock:
     try:
         _lock_for_server(directory, descriptor)
         _check_ownership(directory)
-        epoch = _prepare_database(directory)
+        epoch = _prepare_database(directory, vfs)
         with EpochCell(directory) as cell:
             cell.set(epoch)
         # From here on workers may join; a second server still finds the lock taken.
@@ -226,11 +226,14 @@ def _check_ownership(directory: Path) -> None:
         )
 
 
-def _prepare_database(directory: Path) -> int:
+def _prepare_database(directory: Path, vfs: str | None) -> int:
     """Create the database if it is not there, recover it if need be; return its epoch."""
-    connection = apsw.Connection(str(directory / DATABASE_NAME))
+    connection = apsw.Connection(str(directory / DATABASE_NAME), vfs=vfs)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        # A rollback journal that came back after its deletion would undo what followed, so this
+        # connection syncs the directory whenever it deletes one.
+        connection.pragma("synchronous", "extra")
         if connection.pragma("application_id") != APPLICATION_ID:
             if connection.execute("SELECT count(*) FROM sqlite_schema").get:
                 raise DataDirectoryError(_not_ours(directory / DATABASE_NAME))

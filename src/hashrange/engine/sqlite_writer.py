@@ -71,11 +71,13 @@ class GroupCommit:
         epoch_cell: EpochCell,
         *,
         commit_in_thread: bool,
+        checkpoint_bytes: int,
     ) -> None:
         self._connect = connect
         self._turn = turn
         self._epoch_cell = epoch_cell
         self._commit_in_thread = commit_in_thread
+        self._checkpoint_bytes = checkpoint_bytes
         self._connection: apsw.Connection | None = connect()
         self._stores: dict[str, StoreStatements] = {}
         self._stores_version = -1
@@ -379,7 +381,7 @@ class GroupCommit:
 
     def _checkpoint_is_due(self, batch: _Batch) -> bool:
         self._logged_bytes += batch.put_bytes + _ROW_OVERHEAD_BYTES * len(batch.answers)
-        return self._logged_bytes >= CHECKPOINT_BYTES
+        return self._logged_bytes >= self._checkpoint_bytes
 
     def _checkpoint(self) -> None:
         """Copy the log into the database, so that the next commit starts it afresh.
