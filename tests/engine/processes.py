@@ -1,0 +1,91 @@
+"""Processes that work on one data directory, and tell a parent what was acknowledged.
+
+They come from a fork server that has this module loaded, so starting one takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from hashrange.engine.base import Changes
+from hashrange.engine.sqlite import Durability, SqliteEngine
+from hashrange.errors import StaleEpochError
+from tests.engine.decisions import Rows, Write, increment, plain
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload([__name__])
+
+LANES = 4
+
+
+def append(lane: int) -> Write:
+    """Add the next row of a lane to two stores, and count it in two places."""
+    counter = b"lane%03d" % lane
+
+    def decide(rows: Rows) -> Changes:
+        number, total = int(rows[0] or b"0") + 1, int(rows[1] or b"0") + 1
+        changes = Changes(number)
+        key = b"%03d/%08d" % (lane, number)
+        changes.puts.append(("rows", key, b"x" * (number * 37 % 2000)))
+        changes.puts.append(("copies", key, b""))
+        changes.puts.append(("counts", counter, b"%d" % number))
+        changes.puts.append(("counts", b"total", b"%d" % total))
+        changes.tallies.append(("rows", 1, 10))
+        return changes
+
+    return Write(decide, [("counts", counter), ("counts", b"total")])
+
+
+def append_until_killed(path: Path, worker: int, answers: Connection) -> None:
+    """Append to this worker's lanes for ever, sending (lane, number) for every acknowledgement."""
+
+    async def work(engine: SqliteEngine, lane: int) -> None:
+        while True:
+            answers.send((lane, await engine.write(append(lane))))
+
+    async def run() -> None:
+        engine = SqliteEngine.open(path, checkpoint_bytes=1 << 20)
+        lanes = range(worker * LANES, (worker + 1) * LANES)
+        await asyncio.gather(*(work(engine, lane) for lane in lanes))
+
+    asyncio.run(run())
+
+
+def count_together(path: Path, times: int, durability: Durability, answers: Connection) -> None:
+    """Increment one counter, several times at once; send the counts this process was told."""
+
+    async def run() -> list[object]:
+        engine = SqliteEngine.open(path, durability=durability)
+        told: list[object] = []
+        for _ in range(times):
+            told.extend(
+                await asyncio.gather(*(engine.write(increment("t", b"n")) for _ in range(3)))
+            )
+        await engine.close()
+        return told
+
+    answers.send(asyncio.run(run()))
+
+
+def step_together(path: Path, times: int, answers: Connection) -> None:
+    """Step the epoch, building each decision on the epoch known here; send how many were stale."""
+
+    async def run() -> int:
+        engine = SqliteEngine.open(path)
+        stale = done = 0
+        while done < times:
+            known = engine.epoch()
+            try:
+                await engine.write(plain(epoch_step=True, epoch=known))
+                done += 1
+                assert engine.epoch() > known
+            except StaleEpochError:
+                stale += 1
+                assert engine.epoch() > known
+        await engine.close()
+        return stale
+
+    answers.send(asyncio.run(run()))

@@ -1,0 +1,165 @@
+"""A data directory is made, recognised, locked, or refused with a message for people."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from hashrange.engine.sqlite import DataDirectoryError, SqliteEngine, acquire_directory
+from hashrange.engine.sqlite_files import APPLICATION_ID, DATABASE_NAME, FORMAT_VERSION
+from tests.engine.decisions import plain
+
+
+def test_a_directory_is_made_with_its_parents_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "some" / "data"
+    acquire_directory(path).release()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    umask = os.umask(0)
+    os.umask(umask)
+    for file in path.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) & umask & 0o077 == 0
+    connection = apsw.Connection(str(path / DATABASE_NAME))
+    assert connection.pragma("application_id") == APPLICATION_ID
+    assert connection.pragma("user_version") == FORMAT_VERSION
+    assert connection.pragma("journal_mode") == "wal"
+    connection.close()
+
+
+def test_a_second_server_is_told_who_has_the_directory(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    with pytest.raises(DataDirectoryError, match=f"in use by .* \\(process {os.getpid()}\\)"):
+        acquire_directory(tmp_path)
+    lock.release()
+    acquire_directory(tmp_path).release()
+
+
+def test_another_process_is_refused_as_well(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    script = (
+        "import sys; from hashrange.engine.sqlite import *\n"
+        "try: acquire_directory(sys.argv[1])\n"
+        "except DataDirectoryError as error: sys.exit(str(error))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert f"in use by another Hashrange server (process {os.getpid()})" in result.stderr
+    lock.release()
+
+
+def test_a_worker_keeps_the_directory_after_its_parent_let_go(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    lock.release()
+    with pytest.raises(DataDirectoryError, match="in use"):
+        acquire_directory(tmp_path)
+    asyncio.run(engine.close())
+    acquire_directory(tmp_path).release()
+
+
+def test_an_engine_opens_only_a_prepared_directory(tmp_path: Path) -> None:
+    with pytest.raises(DataDirectoryError, match="not been prepared"):
+        SqliteEngine.open(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_other_things_in_it_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(DataDirectoryError, match=r"not empty \(it holds thesis.txt\)"):
+        acquire_directory(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_the_root_of_a_fresh_file_system_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
+    acquire_directory(tmp_path).release()
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    database = tmp_path / DATABASE_NAME
+    connection = apsw.Connection(str(database))
+    connection.execute("CREATE TABLE theirs(x)")
+    connection.close()
+    before = database.read_bytes()
+    with pytest.raises(DataDirectoryError, match="not a Hashrange database"):
+        acquire_directory(tmp_path)
+    database.write_bytes(b"not even SQLite")
+    with pytest.raises(DataDirectoryError, match="not a Hashrange database"):
+        acquire_directory(tmp_path)
+    database.write_bytes(before)
+    # With a journal beside it SQLite has to look, and finds the same.
+    (tmp_path / f"{DATABASE_NAME}-journal").write_bytes(b"")
+    with pytest.raises(DataDirectoryError, match="not a Hashrange database"):
+        acquire_directory(tmp_path)
+    assert database.read_bytes() == before
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    acquire_directory(tmp_path).release()
+    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
+    connection.pragma("user_version", FORMAT_VERSION + 1)
+    connection.close()
+    with pytest.raises(
+        DataDirectoryError, match=f"format version {FORMAT_VERSION + 1}, written by a newer"
+    ):
+        acquire_directory(tmp_path)
+
+
+def test_a_path_that_is_no_directory_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for path in (file, file / "below"):
+        with pytest.raises(DataDirectoryError, match="Cannot use data directory"):
+            acquire_directory(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.mkdir(mode=0o500)
+    with pytest.raises(DataDirectoryError, match="Permission denied"):
+        acquire_directory(path)
+
+
+def test_the_epoch_comes_from_the_database_whatever_the_shared_file_says(tmp_path: Path) -> None:
+    async def step(times: int) -> int:
+        engine = SqliteEngine.open(tmp_path)
+        for _ in range(times):
+            await engine.write(plain(epoch_step=True))
+        epoch = engine.epoch()
+        await engine.close()
+        return epoch
+
+    lock = acquire_directory(tmp_path)
+    assert asyncio.run(step(3)) == 3
+    lock.release()
+    for content in (b"", b"\xff" * 8, None):
+        if content is None:
+            (tmp_path / "EPOCH").unlink()
+        else:
+            (tmp_path / "EPOCH").write_bytes(content)
+        lock = acquire_directory(tmp_path)
+        assert asyncio.run(step(0)) == 3
+        lock.release()
+
+
+def test_a_clean_close_leaves_everything_in_the_database_file(tmp_path: Path) -> None:
+    async def write() -> None:
+        engine = SqliteEngine.open(tmp_path)
+        await engine.write(plain(creates=["t"], puts=[("t", b"k", b"v")]))
+        await engine.close()
+
+    lock = acquire_directory(tmp_path)
+    asyncio.run(write())
+    lock.release()
+    assert not (tmp_path / f"{DATABASE_NAME}-wal").exists()
+    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
+    assert connection.execute("SELECT value FROM store_t").get == b"v"
+    connection.close()

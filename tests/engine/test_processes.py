@@ -1,0 +1,112 @@
+"""Several processes on one data directory behave as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
+from hashrange.errors import StaleEpochError
+from tests.engine.decisions import plain, put
+from tests.engine.processes import CONTEXT, count_together, step_together
+
+PROCESSES = 3
+SECONDS_MAX = 60
+
+
+def run_processes(target: Callable[..., None], *arguments: object) -> list[list[int] | int]:
+    """Start processes, and return what each of them sends."""
+    started = []
+    for _ in range(PROCESSES):
+        receiver, sender = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=target, args=(*arguments, sender))
+        process.start()
+        sender.close()
+        started.append((process, receiver))
+    sent = []
+    for process, receiver in started:
+        assert receiver.poll(SECONDS_MAX)
+        sent.append(receiver.recv())
+        process.join(SECONDS_MAX)
+        assert process.exitcode == 0
+        process.close()
+        receiver.close()
+    return sent
+
+
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+def test_processes_lose_no_update_and_none_of_them_starves(
+    tmp_path: Path, durability: Durability
+) -> None:
+    lock = acquire_directory(tmp_path)
+
+    async def prepare() -> None:
+        engine = SqliteEngine.open(tmp_path)
+        await engine.write(plain(creates=["t"]))
+        await engine.close()
+
+    asyncio.run(prepare())
+    told = run_processes(count_together, tmp_path, 40, durability)
+    lock.release()
+    counts = sorted(count for counts in told if isinstance(counts, list) for count in counts)
+    assert counts == list(range(1, PROCESSES * 120 + 1))
+
+
+def test_every_process_sees_every_step_of_the_epoch(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    run_processes(step_together, tmp_path, 25)
+
+    async def read() -> int:
+        engine = SqliteEngine.open(tmp_path)
+        epoch = engine.epoch()
+        await engine.close()
+        return epoch
+
+    assert asyncio.run(read()) == PROCESSES * 25
+    lock.release()
+
+
+def test_engines_of_two_processes_share_epoch_stores_and_rows(tmp_path: Path) -> None:
+    """Two engines in one process stand for two: they share nothing but the directory."""
+
+    async def run() -> None:
+        first, second = SqliteEngine.open(tmp_path), SqliteEngine.open(tmp_path)
+        await first.write(plain(creates=["t"], epoch_step=True))
+        assert second.epoch() == 1
+        await second.write(put("t", b"k", b"v"))
+        assert await first.read([("t", b"k")]) == [b"v"]
+        with pytest.raises(StaleEpochError):
+            await second.write(plain(epoch=0))
+        await second.write(plain(drops=["t"], creates=["u"], epoch_step=True))
+        assert first.epoch() == 2
+        assert await first.read([("t", b"k")]) == [None]
+        await first.write(put("u", b"k", b"v"))
+        assert await second.read([("u", b"k")]) == [b"v"]
+        await first.close()
+        await second.close()
+
+    lock = acquire_directory(tmp_path)
+    asyncio.run(run())
+    lock.release()
+
+
+def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        engine = SqliteEngine.open(tmp_path)
+        await engine.write(plain(epoch_step=True))
+        # What a process killed between its commit and the sharing leaves behind.
+        (tmp_path / "EPOCH").write_bytes(bytes(8))
+        assert engine.epoch() == 0
+        with pytest.raises(StaleEpochError):
+            await engine.write(plain(epoch=0))
+        assert engine.epoch() == 1
+        await engine.close()
+
+    lock = acquire_directory(tmp_path)
+    asyncio.run(run())
+    lock.release()
