@@ -8,6 +8,7 @@ below `app` reads settings.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -17,7 +18,7 @@ from typing import Any, Final, Literal
 ENVIRONMENT_PREFIX: Final = "HASHRANGE_"
 CONFIG_OPTION: Final = "config"
 
-_LOOPBACK_NAMES: Final = frozenset({"localhost", "::1"})
+_LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
@@ -132,7 +133,7 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -
 
 def is_loopback(host: str) -> bool:
     """Tell whether only this machine can reach an address."""
-    return host in _LOOPBACK_NAMES or host.startswith("127.")
+    return _LOOPBACK.fullmatch(host) is not None
 
 
 def _from_file(path: Path) -> dict[str, Any]:

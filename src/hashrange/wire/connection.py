@@ -211,9 +211,12 @@ class Connection(asyncio.Protocol):
         raw.clear()
         self.phase = Phase.BODY
         bounds = self._server.bounds
-        if self._header_bytes + self._received_bytes > bounds.header_bytes_max:
-            if self._sum_headers(headers) > bounds.header_bytes_max:
-                self._refusal = HEADERS_TOO_LARGE
+        if (
+            # The sum is worth its time only when so much has arrived.
+            self._header_bytes + self._received_bytes > bounds.header_bytes_max
+            and self._sum_headers(headers) > bounds.header_bytes_max
+        ):
+            self._refusal = HEADERS_TOO_LARGE
         length = headers.get(b"content-length", b"")
         if len(length) > _LENGTH_DIGITS_MAX or (
             len(length) > 6 and int(length) > bounds.body_bytes_max

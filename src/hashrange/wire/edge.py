@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from time import perf_counter
 from typing import final
 
 from hashrange.errors import ClientError, ServiceUnavailableException
@@ -19,6 +21,8 @@ from hashrange.wire.messages import (
 )
 from hashrange.wire.responses import ResponseWriter
 from hashrange.wire.signature import Authenticator
+
+_LOGGER = logging.getLogger("hashrange.requests")
 
 NOT_FOUND = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)
 TOO_LARGE = HttpAnswer(413, b"<RequestEntityTooLargeException/>\n", XML)
@@ -50,6 +54,7 @@ class Edge:
         self._dispatcher = dispatcher
         self._authenticator = authenticator
         self._bounds = bounds
+        self._logs_requests = _LOGGER.isEnabledFor(logging.DEBUG)
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
     async def respond(self, request: HttpRequest) -> bytes:
@@ -58,7 +63,10 @@ class Edge:
         if request.refusal is not None:
             answer = request.refusal
         elif request.method == b"POST" and (request.url == b"/" or request.url[:2] == b"/?"):
-            answer = await self._call(request, request_id)
+            if self._logs_requests:
+                answer = await self._call_logged(request, request_id)
+            else:
+                answer = await self._call(request, request_id)
         else:
             answer = self._other(request)
         return self.writer.render(
@@ -68,6 +76,19 @@ class Edge:
             cors=b"origin" in request.headers,
             bodiless=request.method == b"HEAD",
         )
+
+    async def _call_logged(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
+        start = perf_counter()
+        answer = await self._call(request, request_id)
+        target = request.headers.get(b"x-amz-target", b"").rpartition(b".")[2]
+        _LOGGER.debug(
+            "%s %d in %.1f ms, request %s",
+            target.decode("latin-1"),
+            answer.status,
+            (perf_counter() - start) * 1000,
+            request_id.decode(),
+        )
+        return answer
 
     async def _call(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
         headers = request.headers

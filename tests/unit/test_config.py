@@ -1,0 +1,115 @@
+"""Settings: three sources, one precedence, and no value that is quietly ignored."""
+
+from pathlib import Path
+
+import pytest
+
+from hashrange.config import OPTIONS, Kind, Settings, SettingsError, load_settings
+
+
+def refusal(flags=None, environment=None):
+    with pytest.raises(SettingsError) as caught:
+        load_settings(flags or {}, environment or {})
+    return str(caught.value)
+
+
+def test_nothing_given_means_the_defaults():
+    assert load_settings({}, {}) == Settings()
+
+
+def test_flags_go_before_environment_and_environment_before_the_file(tmp_path):
+    file = tmp_path / "hashrange.toml"
+    file.write_text('port = 1\nworkers = 1\nlog-level = "error"\n')
+    environment = {"HASHRANGE_CONFIG": str(file), "HASHRANGE_PORT": "2", "HASHRANGE_WORKERS": "2"}
+    settings = load_settings({"port": "3"}, environment)
+    assert (settings.port, settings.workers, settings.log_level) == (3, 2, "error")
+
+
+def test_paths_in_a_file_are_meant_from_where_the_file_is(tmp_path):
+    file = tmp_path / "hashrange.toml"
+    file.write_text('data-dir = "data"\n')
+    assert load_settings({"config": str(file)}, {}).data_dir == tmp_path / "data"
+    assert load_settings({"data-dir": "data"}, {}).data_dir == Path("data")
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("TRUE", True), ("no", False)])
+def test_switches_in_the_environment_are_words(text, value):
+    assert load_settings({}, {"HASHRANGE_IN_MEMORY": text}).in_memory is value
+
+
+def test_an_empty_variable_says_nothing():
+    assert load_settings({}, {"HASHRANGE_PORT": ""}).port == 8000
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
+    given = {
+        Kind.SWITCH: "true",
+        Kind.COUNT: "1",
+        Kind.SECONDS: "2.5",
+        Kind.PATH: str(tmp_path),
+        Kind.TEXT: option.choices[-1] if option.choices else "127.0.0.9",
+    }[option.kind]
+    file = tmp_path / "hashrange.toml"
+    bare = option.kind in (Kind.SWITCH, Kind.COUNT, Kind.SECONDS)
+    file.write_text(f"{option.name} = {given if bare else repr(given)}\n")
+    values = [
+        getattr(load_settings(flags, environment), option.field)
+        for flags, environment in (
+            ({option.name: given}, {}),
+            ({}, {option.variable: given}),
+            ({"config": str(file)}, {}),
+        )
+    ]
+    assert values[0] == values[1] == values[2]
+    assert str(values[0]).lower() == given
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ({"port": "x"}, "--port is a whole number from 0 to 65535, not 'x'."),
+        ({"port": "65536"}, "--port is a whole number from 0 to 65535, not '65536'."),
+        ({"workers": "0"}, "--workers is a whole number from 1"),
+        ({"table-delay": "nan"}, "--table-delay is a number of seconds"),
+        ({"durability": "none"}, "--durability is one of full, relaxed, not 'none'."),
+        ({"host": ""}, "--host needs a text"),
+        ({"in-memory": True, "workers": "2"}, "in-memory needs a single worker"),
+        ({"in-memory": True, "data-dir": "x"}, "leave out either it or data-dir"),
+        ({"realistic": True, "table-delay": "1"}, "leave out either it or table-delay"),
+        ({"credentials": "nowhere.toml"}, "Cannot read the credentials file nowhere.toml"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(flags, complaint):
+    assert complaint in refusal(flags)
+
+
+def test_a_flag_may_overrule_what_contradicts_it_elsewhere():
+    environment = {"HASHRANGE_DATA_DIR": "data"}
+    assert load_settings({"in-memory": True}, environment).in_memory
+
+
+def test_complaints_name_the_source(tmp_path):
+    assert refusal(environment={"HASHRANGE_PORT": "tcp://10.0.0.1"}).startswith("HASHRANGE_PORT is")
+    file = tmp_path / "hashrange.toml"
+    file.write_text("port = true\n")
+    assert refusal({"config": str(file)}).startswith(f"{file}: port is a whole number")
+    file.write_text("colour = 1\n")
+    assert refusal({"config": str(file)}) == f"{file}: colour is not a setting of Hashrange."
+    file.write_text("=")
+    assert "is not valid TOML" in refusal({"config": str(file)})
+    assert "Cannot read" in refusal({"config": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "127.example.com"])
+def test_a_host_beyond_loopback_needs_credentials(host, tmp_path):
+    assert "--credentials FILE, or --insecure" in refusal({"host": host})
+    assert load_settings({"host": host, "insecure": True}, {}).host == host
+    keys = tmp_path / "keys.toml"
+    keys.write_text("")
+    assert load_settings({"host": host, "credentials": str(keys)}, {}).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
+def test_loopback_needs_none(host):
+    assert load_settings({"host": host}, {}).host == host
