@@ -1,0 +1,1 @@
+"""The repository itself: tidy code, and documents that agree with it."""

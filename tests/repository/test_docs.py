@@ -1,0 +1,94 @@
+"""What the documents say is what the code does: flags, settings, operations, verbs, links."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hashrange import __version__
+from hashrange.cli.main import build_parser
+from hashrange.config import OPTIONS, default_of
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def rows_of(path):
+    """Return the first three cells of each row of the tables of a document."""
+    rows = {}
+    for line in path.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("| `") and len(cells) >= 2:
+            rows[cells[0].strip("`")] = cells[1:]
+    return rows
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_setting_is_documented_with_its_default(option):
+    rows = rows_of(REFERENCE / "settings.md")
+    assert f"--{option.name}" in rows
+    default = default_of(option)
+    shown = "none" if default is None else "off" if default is False else f"`{default}`"
+    assert rows[f"--{option.name}"][0] == shown
+
+
+def test_no_setting_is_documented_that_does_not_exist():
+    flags = {f"--{option.name}" for option in OPTIONS} | {"--config"}
+    documented = {name for name in rows_of(REFERENCE / "settings.md") if name.startswith("--")}
+    assert documented == flags
+
+
+def test_the_help_text_names_every_flag():
+    subparsers = next(
+        action
+        for action in build_parser()._actions
+        if hasattr(action, "choices") and action.choices
+    )
+    text = subparsers.choices["serve"].format_help()
+    assert all(f"--{option.name}" in text for option in OPTIONS)
+
+
+def test_flags_in_documents_exist():
+    flags = {f"--{option.name}" for option in OPTIONS}
+    flags |= {"--config", "--help", "--version"}
+    for path in DOCUMENTS:
+        for line in path.read_text().splitlines():
+            for command in re.findall(r"hashrange serve([^`\n]*)", line):
+                used = set(re.findall(r"--[a-z-]+", command))
+                assert used <= flags, f"{path.name}: {line}"
+
+
+def test_every_operation_is_documented():
+    from hashrange.api.registry import OPERATIONS
+
+    text = (REFERENCE / "operations.md").read_text()
+    missing = [name for name in OPERATIONS if not re.search(rf"\b{name}\b", text)]
+    assert not missing
+
+
+def test_make_verbs_in_documents_exist():
+    verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for path in DOCUMENTS:
+        for verb in re.findall(r"`make ([a-z-]+)", path.read_text()):
+            assert verb in verbs, f"{path.name} names make {verb}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
+        if "://" not in target and not target.startswith("mailto:"):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_version_has_an_entry_in_the_changelog():
+    assert __version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_dependency_has_its_reason():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for dependency in project["dependencies"]:
+        name = re.match(r"[\w-]+", dependency).group()
+        assert f"`{name}`" in text, f"ARCHITECTURE.md does not say why {name} is used"
