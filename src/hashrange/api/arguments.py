@@ -211,12 +211,14 @@ def read_query_arguments(request: Request) -> QueryArguments:
     _check_select(request, "Querying")
     key_text = request.get("KeyConditionExpression")
     key_conditions = request.get("KeyConditions")
-    if key_text is None and key_conditions is None:
+    key_condition = None
+    if key_conditions is not None:
+        key_condition = read_key_conditions(key_conditions, BARE)
+    elif key_text is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "
             "in the request."
         )
-    key_condition = None if key_text is not None else read_key_conditions(key_conditions, BARE)
     names = _read_names(request)
     values = _read_values(request, BARE)
     used_names: Set[str] = frozenset()
@@ -245,9 +247,8 @@ def read_query_arguments(request: Request) -> QueryArguments:
 
 def _check_query_mixture(request: Request) -> None:
     # KeyConditions may stand beside the other expressions, just not beside its own.
-    legacy = _QUERY_LEGACY
-    if request.get("KeyConditionExpression") is None:
-        legacy = legacy[:-1]
+    has_expression = request.get("KeyConditionExpression") is not None
+    legacy = _QUERY_LEGACY if has_expression else _QUERY_LEGACY[:-1]
     _check_mixture(request, _QUERY_EXPRESSIONS, legacy)
 
 

@@ -22,18 +22,18 @@ _TOO_DEEP: Final = (
     "Nesting Levels have exceeded supported limits: "
     "Attributes in the item have nested levels beyond supported limit"
 )
-_SETS: Final = frozenset(("SS", "NS", "BS"))
 
 
 @final
 class SetAttribute:
     """SET of a top-level attribute."""
 
-    __slots__ = ("_name", "_operand")
+    __slots__ = ("_name", "_operand", "path")
 
     def __init__(self, name: str, operand: UpdateOperand) -> None:
         self._name = name
         self._operand = operand
+        self.path: Path = (name,)
 
     def apply(self, old: Item, new: Item, values: Values) -> None:
         new[self._name] = self._operand.evaluate(old, values)
@@ -43,32 +43,33 @@ class SetAttribute:
 class SetAction:
     """SET of an element of a map or list."""
 
-    __slots__ = ("_operand", "_path")
+    __slots__ = ("_operand", "path")
 
     def __init__(self, path: Path, operand: UpdateOperand) -> None:
-        self._path = path
+        self.path = path
         self._operand = operand
 
     def apply(self, old: Item, new: Item, values: Values) -> None:
-        assign(new, self._path, self._operand.evaluate(old, values))
+        check_parent(old, self.path)
+        assign(new, self.path, self._operand.evaluate(old, values))
 
 
 @final
 class AddAction:
     """ADD of a number or of the members of a set; for legacy updates also of list elements."""
 
-    __slots__ = ("_mismatch", "_path", "_value")
+    __slots__ = ("_mismatch", "_value", "path")
 
     def __init__(self, path: Path, value: str, mismatch: str = INCORRECT_OPERAND) -> None:
-        self._path = path
+        self.path = path
         self._value = value
         self._mismatch = mismatch
 
     def apply(self, old: Item, new: Item, values: Values) -> None:
         value = values[self._value]
-        current = read_path(old, self._path)
+        current = read_path(old, self.path)
         if current is None:
-            assign(new, self._path, value)
+            assign(new, self.path, value)
             return
         ((kind, content),) = value.items()
         existing = current.get(kind)
@@ -81,25 +82,25 @@ class AddAction:
         else:
             members = set(existing)
             sum_or_union = existing + [member for member in content if member not in members]
-        assign(new, self._path, {kind: sum_or_union})
+        assign(new, self.path, {kind: sum_or_union})
 
 
 @final
 class DeleteAction:
     """DELETE of members of a set."""
 
-    __slots__ = ("_mismatch", "_path", "_value")
+    __slots__ = ("_mismatch", "_value", "path")
 
     def __init__(self, path: Path, value: str, mismatch: str = INCORRECT_OPERAND) -> None:
-        self._path = path
+        self.path = path
         self._value = value
         self._mismatch = mismatch
 
     def apply(self, old: Item, new: Item, values: Values) -> None:
         ((kind, content),) = values[self._value].items()
-        current = read_path(old, self._path)
+        current = read_path(old, self.path)
         if current is None:
-            check_parent(old, self._path)
+            check_parent(old, self.path)
             return
         existing = current.get(kind)
         if existing is None:
@@ -107,9 +108,9 @@ class DeleteAction:
         deleted = set(content)
         members = [member for member in existing if member not in deleted]
         if members:
-            assign(new, self._path, {kind: members})
+            assign(new, self.path, {kind: members})
         else:
-            remove(new, self._path)
+            remove(new, self.path)
 
 
 @final

@@ -20,7 +20,7 @@ class PathNode:
     """A document path."""
 
     __slots__ = ("elements",)
-    depth = 1
+    depth = 0
 
     def __init__(self, elements: Path) -> None:
         self.elements = elements
@@ -31,7 +31,7 @@ class ValueNode:
     """A value placeholder, with its colon."""
 
     __slots__ = ("name",)
-    depth = 1
+    depth = 0
 
     def __init__(self, name: str) -> None:
         self.name = name

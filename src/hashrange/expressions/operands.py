@@ -62,7 +62,7 @@ class ValueOperand:
 
 @final
 class SizeOperand:
-    """The function size: bytes of text and binary, elements of anything else that has some."""
+    """The function size: characters of text, bytes of binary, elements of anything else."""
 
     __slots__ = ("_operand",)
 
@@ -78,8 +78,6 @@ class SizeOperand:
             return None
         if kind == "B":
             return {"N": str(len(a2b_base64(content)))}
-        if kind == "S" and not content.isascii():
-            return {"N": str(len(content.encode()))}
         return {"N": str(len(content))}
 
 

@@ -68,6 +68,8 @@ TYPE_NAMES: Final = {
 class Action(Protocol):
     """One change to an item."""
 
+    path: Path
+
     def apply(self, old: Item, new: Item, values: Values) -> None:
         """Change `new`, reading `old`; raise ValidationException if it cannot be done."""
 
@@ -102,16 +104,18 @@ class Update:
 def order_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
     """Return actions in the order they are carried out.
 
-    Removals come last, and those from one list from its end, so that indexes stay what they were.
+    Elements added to one list go to its end in the order of their indexes. Removals come last,
+    and those from one list from its end, so that indexes stay what they were.
     """
     removals = [action for action in actions if isinstance(action, RemoveAction)]
-    if not removals:
-        return tuple(actions)
-    removals.sort(key=_removal_path, reverse=True)
-    return (*[action for action in actions if not isinstance(action, RemoveAction)], *removals)
+    others = [action for action in actions if not isinstance(action, RemoveAction)]
+    # Paths that do not overlap or conflict can be compared: they differ in elements of one type.
+    removals.sort(key=_path_of, reverse=True)
+    others.sort(key=_path_of)
+    return (*others, *removals)
 
 
-def _removal_path(action: RemoveAction) -> Path:
+def _path_of(action: Action) -> Path:
     return action.path
 
 
