@@ -203,6 +203,7 @@ class _RecordChange:
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         before = _present(rows[0], self._now)
+        counted = _counts(before)  # now, because editors work in place
         edit = self._edit(before)
         changes = Changes(edit.outcome)
         changes.creates = edit.creates
@@ -215,7 +216,7 @@ class _RecordChange:
             changes.puts.append((STORE, key, edit.record.pack()))
         elif rows[0] is not None:
             changes.deletes.append((STORE, key))
-        self._count(rows[1], _counts(edit.record) - _counts(before), changes)
+        self._count(rows[1], _counts(edit.record) - counted, changes)
         for index in edit.fills:
             changes.puts.append((STORE, self._fill_key(index), b""))
         for index in edit.fills_ended:

@@ -1,0 +1,258 @@
+"""The filling of new indexes: complete, counted once, resumable, whatever is written meanwhile."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
+from hashrange.errors import StaleEpochError
+from hashrange.model.keys import index_key, item_key
+from hashrange.model.schema import Table
+from hashrange.model.values import Item, item_size
+from hashrange.services import backfill as backfill_module
+from hashrange.services.backfill import Backfill
+from hashrange.storage.indexes import index_row
+from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
+from hashrange.storage.writes import DeleteWrite, GroupWrite, PutWrite, write_item
+from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
+
+Rows = dict[bytes, bytes]
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfill_module, "_CHUNK_ROWS", 7)
+
+
+async def table_of(tables: Tables) -> Table:
+    return await tables.catalog.table(ACCOUNT, REGION, "table")
+
+
+async def put(tables: Tables, item: Item) -> None:
+    while True:
+        table = await table_of(tables)
+        key = item_key(table.parts, item)
+        try:
+            await write_item(tables.engine, PutWrite(table, key, item, None, size=item_size(item)))
+            return
+        except StaleEpochError:
+            continue
+
+
+async def delete(tables: Tables, item: Item) -> None:
+    table = await table_of(tables)
+    key = item_key(table.parts, item)
+    await write_item(tables.engine, DeleteWrite(table, key, item, None))
+
+
+async def put_together(tables: Tables, items: list[Item]) -> None:
+    table = await table_of(tables)
+    writes = [
+        PutWrite(table, item_key(table.parts, item), item, None, size=item_size(item))
+        for item in items
+    ]
+    await tables.engine.write(GroupWrite(writes, is_transaction=True))
+
+
+def item(number: int, **attributes: Any) -> Item:
+    return {"a": {"S": f"p{number % 5}"}, "b": {"S": f"{number:04}"}, **attributes}
+
+
+def create_index(tables: Tables, **settings: Any) -> None:
+    tables.call(
+        "UpdateTable",
+        TableName="table",
+        AttributeDefinitions=definitions("c"),
+        GlobalSecondaryIndexUpdates=[{"Create": index("new", "c", **settings)}],
+    )
+
+
+async def rows_of(tables: Tables, store: str) -> Rows:
+    rows, ended = await tables.engine.range(
+        store, b"", END_OF_KEYS, reverse=False, rows_max=1 << 30, bytes_max=1 << 40
+    )
+    assert ended
+    return dict(rows)
+
+
+async def check_index(tables: Tables) -> int:
+    """Check that the index is what its table makes it, and counted right; return its rows."""
+    table = await table_of(tables)
+    found = table.by_name["new"]
+    expected: Rows = {}
+    for row in (await rows_of(tables, table.store)).values():
+        stored = unpack_item(row)
+        key = index_key(found, table, stored)
+        if key is not None:
+            expected[key] = index_row(found, stored, row)
+    assert await rows_of(tables, found.store) == expected
+    size = sum(row_size(row) for row in expected.values())
+    assert await tables.engine.tally(found.store) == (len(expected), size)
+    return len(expected)
+
+
+def test_an_index_is_filled_with_what_was_there_before() -> None:
+    tables = Tables()
+    tables.create()
+
+    async def fill() -> int:
+        for number in range(50):
+            await put(
+                tables, item(number, c={"S": f"c{number % 3}"}) if number % 2 else item(number)
+            )
+        return 0
+
+    asyncio.run(fill())
+    create_index(tables, Projection={"ProjectionType": "KEYS_ONLY"})
+    asyncio.run(tables.backfill.run_to_end())
+    assert asyncio.run(check_index(tables)) == 25
+    (described,) = tables.describe()["GlobalSecondaryIndexes"]
+    assert described["IndexStatus"] == "ACTIVE"
+    assert described["ItemCount"] == 25
+
+
+def test_items_the_index_cannot_hold_are_left_out() -> None:
+    tables = Tables()
+    tables.create()
+
+    async def fill() -> None:
+        await put(tables, item(0, c={"N": "1"}))
+        await put(tables, item(1, c={"S": ""}))
+        await put(tables, item(2, c={"S": "x" * 2049}))
+        await put(tables, item(3, c={"S": "x" * 2048}))
+        await put(tables, item(4, c={"S": "x"}))
+
+    asyncio.run(fill())
+    create_index(tables)
+    asyncio.run(tables.backfill.run_to_end())
+    assert asyncio.run(check_index(tables)) == 2
+
+    async def delete_all() -> None:
+        for number in range(5):
+            await delete(tables, item(number))
+
+    asyncio.run(delete_all())
+    assert asyncio.run(check_index(tables)) == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_writes_between_the_chunks_neither_lose_nor_count_twice(seed: int) -> None:
+    choose = random.Random(seed)
+    tables = Tables()
+    tables.create()
+
+    async def write_some(count: int) -> None:
+        for _ in range(count):
+            number = choose.randrange(60)
+            attributes = choose.choice(
+                [{}, {"c": {"S": f"c{choose.randrange(4)}"}}, {"c": {"S": "c"}, "d": {"S": "long"}}]
+            )
+            act = choose.randrange(10)
+            if act < 3:
+                await delete(tables, item(number))
+            elif act < 5:
+                others = choose.sample(range(60), 3)
+                await put_together(tables, [item(other, **attributes) for other in others])
+            else:
+                await put(tables, item(number, **attributes))
+
+    async def fill() -> None:
+        while await tables.backfill.step():
+            await write_some(choose.randrange(8))
+
+    asyncio.run(write_some(80))
+    create_index(tables)
+    asyncio.run(write_some(20))
+    asyncio.run(fill())
+    asyncio.run(check_index(tables))
+    asyncio.run(write_some(40))
+    asyncio.run(check_index(tables))
+
+
+def test_a_fill_goes_on_where_it_was_cut_off() -> None:
+    tables = Tables()
+    tables.create()
+
+    async def prepare() -> None:
+        for number in range(30):
+            await put(tables, item(number, c={"S": "c"}))
+
+    async def begin() -> None:
+        for _ in range(2):
+            assert await tables.backfill.step()
+
+    asyncio.run(prepare())
+    create_index(tables)
+    asyncio.run(begin())
+    restarted = Backfill(tables.engine, tables.catalog, tables.clock)
+    asyncio.run(restarted.run_to_end())
+    assert asyncio.run(check_index(tables)) == 30
+
+
+def test_two_processes_filling_the_same_index_do_no_harm() -> None:
+    tables = Tables(engine=MemoryEngine(PlannedFaults(writes=[Fault.DELAY] * 200)))
+    tables.create()
+
+    async def run() -> None:
+        for number in range(30):
+            await put(tables, item(number, c={"S": "c"}))
+
+    async def fill_twice() -> None:
+        other = Backfill(tables.engine, tables.catalog, tables.clock)
+        await asyncio.gather(tables.backfill.run_to_end(), other.run_to_end())
+
+    asyncio.run(run())
+    create_index(tables)
+    asyncio.run(fill_twice())
+    assert asyncio.run(check_index(tables)) == 30
+
+
+def test_an_index_deleted_while_it_is_filled_leaves_nothing_behind() -> None:
+    tables = Tables()
+    tables.create()
+
+    async def prepare() -> None:
+        for number in range(30):
+            await put(tables, item(number, c={"S": "c"}))
+
+    asyncio.run(prepare())
+    assert isinstance(tables.engine, MemoryEngine)
+    before = set(tables.engine._stores)
+    create_index(tables)
+    asyncio.run(tables.backfill.step())
+    tables.call(
+        "UpdateTable",
+        TableName="table",
+        GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "new"}}],
+    )
+    asyncio.run(tables.backfill.run_to_end())
+    assert set(tables.engine._stores) == before
+    assert asyncio.run(tables.catalog.fills()) == []
+
+
+def test_a_table_deleted_while_its_index_is_filled_leaves_nothing_behind() -> None:
+    tables = Tables()
+    tables.create("other")
+    assert isinstance(tables.engine, MemoryEngine)
+    before = set(tables.engine._stores)
+    tables.create()
+    create_index(tables)
+    tables.call("DeleteTable", TableName="table")
+    asyncio.run(tables.backfill.run_to_end())
+    assert set(tables.engine._stores) == before
+    assert asyncio.run(tables.catalog.fills()) == []
+
+
+def test_nothing_to_do_costs_no_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = Tables()
+    tables.create()
+    assert asyncio.run(tables.backfill.step()) == 0
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a read")
+
+    monkeypatch.setattr(tables.engine, "range", refuse)
+    monkeypatch.setattr(tables.engine, "read", refuse)
+    assert asyncio.run(tables.backfill.step()) == 0
