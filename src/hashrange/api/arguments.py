@@ -181,7 +181,7 @@ def read_scan_arguments(request: Request) -> QueryArguments:
     _check_variables(request, _SCAN_EXPRESSIONS, ("FilterExpression",), OLDER)
     filter = _read_legacy_filter(request, "ScanFilter", OLDER)
     projection = _read_attributes_to_get(request)
-    _check_select(request, "Scanning")
+    _check_select(request)
     names = _read_names(request)
     values = _read_values(request, OLDER)
     used_names: Set[str] = frozenset()
@@ -208,7 +208,7 @@ def read_query_arguments(request: Request) -> QueryArguments:
     )
     filter = _read_legacy_filter(request, "QueryFilter", BARE)
     projection = _read_attributes_to_get(request)
-    _check_select(request, "Querying")
+    _check_select(request)
     key_text = request.get("KeyConditionExpression")
     key_conditions = request.get("KeyConditions")
     key_condition = None
@@ -382,7 +382,7 @@ def _read_attributes_to_get(request: Request) -> Projection | None:
     return None if attributes is None else read_attributes_to_get(attributes)
 
 
-def _check_select(request: Request, verb: str) -> None:
+def _check_select(request: Request) -> None:
     """Check Select as far as it shows without the table."""
     select = request.get("Select")
     if select is None:
@@ -390,18 +390,19 @@ def _check_select(request: Request, verb: str) -> None:
     for parameter in ("AttributesToGet", "ProjectionExpression"):
         if request.get(parameter) is not None:
             if select != "SPECIFIC_ATTRIBUTES":
+                what = "only the Count" if select == "COUNT" else select
                 raise ValidationException(
-                    f"{_INVALID}Cannot specify the {parameter} when choosing to get {select}"
+                    f"Cannot specify the {parameter} when choosing to get {what}"
                 )
             return
     if select == "SPECIFIC_ATTRIBUTES":
         raise ValidationException(
-            f"{_INVALID}Must specify the AttributesToGet or ProjectionExpression when choosing "
-            "to get SPECIFIC_ATTRIBUTES"
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+            "SPECIFIC_ATTRIBUTES"
         )
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
         raise ValidationException(
-            f"{_INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when {verb} using an IndexName"
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
 
 

@@ -54,7 +54,7 @@ class KeyRange:
 
 @final
 class KeyTest:
-    """A condition on one key attribute; the operands are values, or their names."""
+    """A condition on one key attribute."""
 
     __slots__ = ("attribute", "operands", "operator")
 
@@ -91,6 +91,11 @@ class KeyCondition:
             if part.name not in tests:
                 raise _missed(part)
         self._check_sort(len(partition), sort)
+        for test in tests.values():
+            if test.operator not in _OPERATORS:
+                raise ValidationException(
+                    "Attempted conditional constraint is not an indexable operation"
+                )
         for part in partition:
             if tests[part.name].operator != "=":
                 raise ValidationException("Query key condition not supported")
@@ -119,29 +124,19 @@ class KeyCondition:
                 f"RANGE key attributes {', '.join(loose)} must have equality conditions specified "
                 f"in the query because a condition is present on key attribute {last.name}"
             )
-        if tests[last.name].operator not in _OPERATORS:
-            raise ValidationException(
-                "Attempted conditional constraint is not an indexable operation"
-            )
 
     def _range(self, partition: tuple[KeyPart, ...], sort: tuple[KeyPart, ...]) -> KeyRange:
         tests = self._tests
+        partition_values = tuple([tests[part.name].operands[0] for part in partition])
         equal: list[Value] = []
         for part in sort:
             test = tests.get(part.name)
             if test is None:
                 break
             if test.operator != "=":
-                return KeyRange(
-                    tuple([tests[part.name].operands[0] for part in partition]),
-                    tuple(equal),
-                    test.operator,
-                    test.operands,
-                )
+                return KeyRange(partition_values, tuple(equal), test.operator, test.operands)
             equal.append(test.operands[0])
-        return KeyRange(
-            tuple([tests[part.name].operands[0] for part in partition]), tuple(equal), None, ()
-        )
+        return KeyRange(partition_values, tuple(equal), None, ())
 
 
 def _missed(part: KeyPart) -> ValidationException:

@@ -84,11 +84,11 @@ def _read_expectation(
         check_value(operand, wording)
     if value is not None:
         check_value(value, wording)
+    if comparison is not None and exists is not None:
+        raise _refused("Exists and ComparisonOperator cannot be used together", attribute)
     if value is not None and operands is not None:
         raise _refused("Value and AttributeValueList cannot be used together", attribute)
     if comparison is not None:
-        if exists is not None:
-            raise _refused("Exists and ComparisonOperator cannot be used together", attribute)
         if operands is None and value is not None:
             operands = [value]
         if operands is None and comparison not in ("NULL", "NOT_NULL"):

@@ -62,7 +62,7 @@ class ValueOperand:
 
 @final
 class SizeOperand:
-    """The function size: characters of text, bytes of binary, elements of anything else."""
+    """The function size: UTF-16 units of text, bytes of binary, elements of anything else."""
 
     __slots__ = ("_operand",)
 
@@ -78,6 +78,8 @@ class SizeOperand:
             return None
         if kind == "B":
             return {"N": str(len(a2b_base64(content)))}
+        if kind == "S" and not content.isascii():
+            return {"N": str(len(content.encode("utf-16-le")) // 2)}
         return {"N": str(len(content))}
 
 
