@@ -25,6 +25,7 @@ from hashrange.engine.sqlite import (
     acquire_directory,
 )
 from hashrange.errors import EngineError
+from hashrange.services.backfill import Backfill
 from hashrange.services.retention import drop_old_tokens
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.wire.bounds import Bounds
@@ -126,6 +127,8 @@ class Application:
             self._services = [
                 asyncio.create_task(_run_service(step)) for step in self._steps(self._engine)
             ]
+            backfill = Backfill(self._engine, Catalog(self._engine, self._clock), self._clock)
+            self._services.append(asyncio.create_task(backfill.run()))
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""

@@ -20,6 +20,7 @@ from typing import Final, final
 from hashrange.clock import Clock
 from hashrange.engine.base import Changes, Engine, StoreKey
 from hashrange.errors import (
+    CorruptionError,
     EngineError,
     ResourceNotFoundException,
     StaleEpochError,
@@ -61,7 +62,7 @@ class Backfill:
         while True:
             try:
                 done = await self.step()
-            except (EngineError, UnknownOutcomeError):
+            except (CorruptionError, EngineError, UnknownOutcomeError):
                 _LOGGER.exception("filling an index failed; it will be tried again")
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
