@@ -15,7 +15,7 @@ from typing import final
 
 from hashrange.api.operation import Context
 from hashrange.api.registry import OPERATIONS
-from hashrange.clock import Clock, SystemClock
+from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.engine.memory import MemoryEngine
@@ -71,6 +71,16 @@ def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     return stack
 
 
+def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
+    """Return who decides about signatures: nobody without a credentials file."""
+    if settings.credentials is None:
+        return OpenDoor()
+    try:
+        return Verifier(load_credentials(settings.credentials), clock)
+    except CredentialsFileError as error:
+        raise StartError(str(error)) from error
+
+
 def open_engine(settings: Settings) -> Engine:
     """Return the engine the settings ask for."""
     if settings.in_memory:
@@ -104,10 +114,16 @@ class Application:
     """One process of the server, from its engine to its socket."""
 
     def __init__(
-        self, settings: Settings, *, clock: Clock | None = None, is_keeper: bool = True
+        self,
+        settings: Settings,
+        authenticator: Authenticator,
+        clock: Clock,
+        *,
+        is_keeper: bool = True,
     ) -> None:
         self._settings = settings
-        self._clock = clock or SystemClock()
+        self._authenticator = authenticator
+        self._clock = clock
         self._is_keeper = is_keeper
         self._engine: Engine | None = None
         self._server: Server | None = None
@@ -116,11 +132,10 @@ class Application:
     async def start(self, listening: socket.socket) -> None:
         """Open the data and accept connections on a bound socket."""
         settings = self._settings
-        authenticator = self._authenticator()
         self._engine = open_engine(settings)
         dispatcher = build_dispatcher(self._engine, self._clock, delays_of(settings))
         bounds = bounds_of(settings)
-        edge = Edge(dispatcher, authenticator, bounds, _HEALTH_REGION)
+        edge = Edge(dispatcher, self._authenticator, bounds, _HEALTH_REGION)
         self._server = Server(edge, bounds)
         await self._server.start(listening)
         if self._is_keeper:
@@ -139,15 +154,6 @@ class Application:
         await asyncio.gather(*self._services, return_exceptions=True)
         if self._engine is not None:
             await self._engine.close()
-
-    def _authenticator(self) -> Authenticator:
-        if self._settings.credentials is None:
-            return OpenDoor()
-        try:
-            credentials = load_credentials(self._settings.credentials)
-        except CredentialsFileError as error:
-            raise StartError(str(error)) from error
-        return Verifier(credentials, self._clock)
 
     def _steps(self, engine: Engine) -> Sequence[Step]:
         clock = self._clock

@@ -24,7 +24,8 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app import Application, StartError, reserve_data
+from hashrange.app import Application, StartError, make_authenticator, reserve_data
+from hashrange.clock import SystemClock
 from hashrange.config import Settings
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
@@ -45,21 +46,25 @@ Announce = Callable[[str, int], None]
 def serve(settings: Settings, announce: Announce) -> None:
     """Serve until a signal says stop; raises StartError when that cannot begin."""
     _raise_file_limit()
+    clock = SystemClock()
+    authenticator = make_authenticator(settings, clock)
+
+    def make_application(is_keeper: bool) -> Application:
+        return Application(settings, authenticator, clock, is_keeper=is_keeper)
+
     listening = _bind(settings.host, settings.port, is_shared=settings.workers > 1)
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(settings, listening, lambda: announce(host, port))
+            _run_process(make_application(True), listening, lambda: announce(host, port))
         else:
-            _Supervisor(settings, host, port).run(announce)
+            _Supervisor(settings, make_application, (host, port)).run(announce)
 
 
 def _run_process(
-    settings: Settings,
+    application: Application,
     listening: socket.socket,
     on_ready: Callable[[], None],
-    *,
-    is_keeper: bool = True,
     parent: int | None = None,
 ) -> None:
     """Serve in this process; `parent` is a pipe that ends when the parent process does."""
@@ -67,7 +72,6 @@ def _run_process(
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        application = Application(settings, is_keeper=is_keeper)
         await application.start(listening)
         if parent is None:
             for number in _STOP_SIGNALS:
@@ -111,9 +115,15 @@ class _Worker:
 class _Supervisor:
     """Starts workers and watches over them."""
 
-    def __init__(self, settings: Settings, host: str, port: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        make_application: Callable[[bool], Application],
+        address: tuple[str, int],
+    ) -> None:
         self._settings = settings
-        self._address = (host, port)
+        self._make_application = make_application
+        self._address = address
         self._workers: dict[int, _Worker] = {}
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
@@ -149,10 +159,9 @@ class _Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
             listening = _bind_shared(*self._address)
             _run_process(
-                self._settings,
+                self._make_application(index == 0),
                 listening,
                 lambda: _write_byte(self._ready_write),
-                is_keeper=index == 0,
                 parent=self._alive_read,
             )
             status = 0

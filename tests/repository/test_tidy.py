@@ -19,7 +19,7 @@ FILES = sorted(
 
 MODULE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 60
-PARAMETERS_MAX = 10
+PARAMETERS_MAX = 8
 # A class this short says by its name and methods what it is.
 PLAIN_CLASS_LINES_MAX = 30
 # Tables of literals, which are long without being hard to read.
@@ -55,7 +55,10 @@ def test_a_module_is_documented_short_and_well_named(path):
         assert lines <= FUNCTION_LINES_MAX, f"{function.name} has {lines} lines"
         arguments = function.args
         count = len(arguments.args) + len(arguments.kwonlyargs) + len(arguments.posonlyargs)
-        assert count <= PARAMETERS_MAX, f"{function.name} has {count} parameters"
+        # A constructor has as many as the thing has parts.
+        assert count <= PARAMETERS_MAX or function.name == "__init__", (
+            f"{function.name} has {count} parameters"
+        )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

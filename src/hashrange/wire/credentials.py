@@ -9,7 +9,6 @@ token = "a session token"      # optional: then requests have to carry it
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 from hashrange.wire.signature import Credential
@@ -25,6 +24,9 @@ class CredentialsFileError(Exception):
 
 def load_credentials(path: Path) -> dict[str, Credential]:
     """Return the credentials of a file by access key id."""
+    # Few servers have such a file, and the parser is slow to import.
+    import tomllib
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from base64 import b32hexencode
-from email.utils import formatdate
-from http import HTTPStatus
-from typing import final
+from time import gmtime, strftime
+from typing import Final, final
 from zlib import crc32
 
 from hashrange.wire.messages import HttpAnswer
@@ -22,6 +21,18 @@ _CORS_LINES = (
 )
 # DynamoDB's request ids all end like this.
 _REQUEST_ID_TAIL = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
+
+# Spelt out, because the standard library's table is slow to import.
+_PHRASES: Final = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    408: "Request Timeout",
+    413: "Payload Too Large",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 _Key = tuple[int, bytes, bool, bool]
 
@@ -64,10 +75,11 @@ class ResponseWriter:
 
 def _template(key: _Key) -> bytes:
     status, content_type, closing, cors = key
+    date = strftime("%a, %d %b %Y %H:%M:%S GMT", gmtime())
     return b"".join(
         [
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode(),
-            f"Server: Server\r\nDate: {formatdate(usegmt=True)}\r\n".encode(),
+            f"HTTP/1.1 {status} {_PHRASES[status]}\r\n".encode(),
+            f"Server: Server\r\nDate: {date}\r\n".encode(),
             b"Content-Type: " + content_type + b"\r\n" if content_type else b"",
             b"Content-Length: %d\r\n",
             b"Connection: close\r\n" if closing else b"Connection: keep-alive\r\n",
