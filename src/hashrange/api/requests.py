@@ -233,7 +233,6 @@ BATCH_GET_ITEM: Final = Structure(
     required=("RequestItems",),
 )
 
-# An empty RequestItems passes here: BatchWriteItem refuses it in a sentence of its own.
 BATCH_WRITE_ITEM: Final = Structure(
     "BatchWriteItemInput",
     {
@@ -256,6 +255,7 @@ BATCH_WRITE_ITEM: Final = Structure(
             key=_CONTROL_TABLE,
             lengths=(1, BATCH_WRITE_REQUESTS_MAX),
             late=True,
+            empty_text="The requestItems parameter is required for BatchWriteItem",
         ),
     },
     required=("RequestItems",),

@@ -135,7 +135,7 @@ class ListOf(Shape):
 class MapOf(Shape):
     """A map whose values have one shape; `keys` and `lengths` bound its keys and list values."""
 
-    __slots__ = ("echo_json", "key", "late", "lengths", "member", "minimum", "named")
+    __slots__ = ("echo_json", "empty_text", "key", "late", "lengths", "member", "minimum", "named")
 
     def __init__(
         self,
@@ -147,6 +147,7 @@ class MapOf(Shape):
         named: bool = False,
         late: bool = False,
         echo_json: bool = False,
+        empty_text: str | None = None,
     ) -> None:
         self.java = f"java.util.Map<java.lang.String, {member.java}>"
         self.has_values = member.has_values
@@ -157,9 +158,12 @@ class MapOf(Shape):
         self.named = named
         self.late = late  # broken keys and lengths are reported only when nothing else is wrong
         self.echo_json = echo_json
+        self.empty_text = empty_text  # what to say, alone, about a map that is empty
 
     def fits(self, value: object) -> bool:
         if type(value) is not dict or len(value) < self.minimum:
+            return False
+        if not value and self.empty_text is not None:
             return False
         fits = self.member.fits
         key = self.key
@@ -182,6 +186,8 @@ class MapOf(Shape):
         return value
 
     def collect(self, value: Any, place: Place, found: Violations) -> None:
+        if not value and self.empty_text is not None:
+            found.add(place, value, "Member must not be empty", alone=self.empty_text)
         collect_length(self.minimum, None, value, place, found, named=self.named)
         echo = json_text(value) if self.echo_json else None
         if self.key is not None and not all(map(self.key.fits, value)):

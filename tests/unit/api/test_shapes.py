@@ -255,6 +255,13 @@ def test_batch_get_item_echoes_its_map_as_json_beside_other_errors() -> None:
     )
 
 
+def test_batch_write_item_refuses_an_empty_map_in_a_sentence_of_its_own() -> None:
+    request: dict[str, Any] = {"RequestItems": {}, "ReturnConsumedCapacity": "x"}
+    assert refusal(requests.BATCH_WRITE_ITEM, request) == (
+        "ValidationException: The requestItems parameter is required for BatchWriteItem"
+    )
+
+
 def test_batch_write_item_reports_its_map_only_when_nothing_else_is_wrong() -> None:
     items = {"bad!name": [{"PutRequest": {"Item": {"pk": {"S": "a"}}}}]}
     both = {"RequestItems": items, "ReturnConsumedCapacity": "x"}
