@@ -66,7 +66,7 @@ class WriteArguments:
 class QueryArguments:
     """What a query or scan is to read, keep and return."""
 
-    __slots__ = ("_key_condition", "filter", "projection")
+    __slots__ = ("filter", "key_condition", "projection")
 
     def __init__(
         self,
@@ -74,15 +74,10 @@ class QueryArguments:
         filter: Condition | None,
         projection: Projection | None,
     ) -> None:
-        self._key_condition = key_condition
+        # Every query has a key condition, and no scan has.
+        self.key_condition = key_condition
         self.filter = filter
         self.projection = projection
-
-    @property
-    def key_condition(self) -> KeyCondition:
-        """The key condition; every query has one and no scan has."""
-        assert self._key_condition is not None
-        return self._key_condition
 
 
 _NOTHING: Final = WriteArguments(None, None)

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
-from hashrange.api.arguments import WriteArguments, read_get_arguments, read_write_arguments
+from hashrange.api.arguments import (
+    Kind,
+    WriteArguments,
+    read_get_arguments,
+    read_write_arguments,
+)
 from hashrange.api.item_writes import check_put, make_delete, make_put, make_update
 from hashrange.api.keys import request_key
 from hashrange.api.operation import Context, Request, Response
@@ -37,7 +42,12 @@ from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWr
 _TOO_LARGE = "Transaction request size has exceeded the maximum allowed size"
 _SEVERAL = "Transaction request cannot include multiple operations on one item"
 _NO_REASON = {"Code": "None"}
-_KINDS = {"ConditionCheck": "check", "Put": "put", "Delete": "delete", "Update": "update"}
+_KINDS: dict[str, Kind] = {
+    "ConditionCheck": "check",
+    "Put": "put",
+    "Delete": "delete",
+    "Update": "update",
+}
 
 
 _Bound = TypeVar("_Bound", covariant=True)
@@ -64,7 +74,9 @@ class _Action:
             self.size = check_put(self.request["Item"], OLDER)
         else:
             self.size = check_item(self.request["Key"], OLDER)
-        self.arguments: WriteArguments = read_write_arguments(self.request, kind=_KINDS[self.kind])
+        self.arguments: WriteArguments = read_write_arguments(
+            self.request, kind=_KINDS[self.kind], wording=OLDER
+        )
 
     def bind(self, table: Table) -> ItemWrite:
         """Return the item write for the action's table."""

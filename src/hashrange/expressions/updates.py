@@ -20,6 +20,7 @@ from hashrange.expressions.actions import (
     SetAttribute,
 )
 from hashrange.expressions.binding import Binder, Refused, Values, run_checks
+from hashrange.expressions.charges import Charge, charge_update
 from hashrange.expressions.conditions import PREPARED_MAX
 from hashrange.expressions.nodes import (
     ActionNode,
@@ -78,15 +79,34 @@ class Action(Protocol):
 class Update:
     """An update bound to the values of a request."""
 
-    __slots__ = ("_actions", "_touched", "_values", "attributes", "nested_attributes")
+    __slots__ = (
+        "_actions",
+        "_charge",
+        "_touched",
+        "_values",
+        "attributes",
+        "nested_attributes",
+    )
 
-    def __init__(self, actions: tuple[Action, ...], touched: Projection, values: Values) -> None:
+    def __init__(
+        self,
+        actions: tuple[Action, ...],
+        touched: Projection,
+        values: Values,
+        charge: Charge | None = None,
+    ) -> None:
         self._actions = actions
         self._touched = touched
         self._values = values
+        self._charge = charge
         # Top-level attributes it may change, and those it changes a part of.
         self.attributes = touched.attributes
         self.nested_attributes = touched.nested_attributes
+
+    @property
+    def cost(self) -> int:
+        """The bytes UpdateItem counts for the expression itself; legacy updates cost nothing."""
+        return 0 if self._charge is None else self._charge.total(self._values)
 
     def apply(self, item: Item) -> Item:
         """Return the updated item; the given one is left as it is."""
@@ -123,12 +143,17 @@ def _path_of(action: Action) -> Path:
 class PreparedUpdate:
     """An update expression bound to its names."""
 
-    __slots__ = ("_actions", "_checks", "_touched", "used_names", "used_values")
+    __slots__ = ("_actions", "_charge", "_checks", "_touched", "used_names", "used_values")
 
     def __init__(
-        self, binder: Binder, paths: Sequence[Path], actions: Sequence[Action] | None
+        self,
+        binder: Binder,
+        paths: Sequence[Path],
+        actions: Sequence[Action] | None,
+        charge: Charge | None,
     ) -> None:
         self._checks = tuple(binder.checks)
+        self._charge = charge
         self._actions = None if actions is None else order_actions(actions)
         self._touched = None if actions is None else Projection(tuple(paths))
         self.used_names = frozenset(binder.used_names)
@@ -139,7 +164,7 @@ class PreparedUpdate:
         run_checks(self._checks, values)
         assert self._actions is not None
         assert self._touched is not None
-        return Update(self._actions, self._touched, values)
+        return Update(self._actions, self._touched, values, self._charge)
 
 
 @lru_cache(PREPARED_MAX)
@@ -152,6 +177,7 @@ def prepare_update(text: str, names: tuple[tuple[str, str], ...]) -> PreparedUpd
     binder = Binder(KIND, dict(names))
     paths: list[Path] = []
     actions: list[Action] | None = None
+    charge = None
     try:
         # AWS looks at the actions from the last to the first, and at all their paths before it
         # looks at any operand.
@@ -165,9 +191,10 @@ def prepare_update(text: str, names: tuple[tuple[str, str], ...]) -> PreparedUpd
         if parser.operators > EXPRESSION_OPERATORS_MAX:
             raise too_many_operators(KIND)
         actions = bound
+        charge = charge_update(binder, nodes)
     except ValidationException as error:
         binder.checks.append(Refused(error.message))
-    return PreparedUpdate(binder, paths, actions)
+    return PreparedUpdate(binder, paths, actions, charge)
 
 
 def _bind_action(binder: Binder, node: ActionNode, path: Path) -> Action:

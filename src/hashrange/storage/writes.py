@@ -207,18 +207,10 @@ class UpdateWrite(ItemWrite):
                     size -= 0 if before is None else item_size({name: before})
                     size += 0 if after is None else item_size({name: after})
         if size > ITEM_BYTES_MAX or (
-            self.counts_actions
-            and update is not None
-            and size + update.cost > ITEM_BYTES_MAX
-            and _written_size(update, new) + update.cost > ITEM_BYTES_MAX
+            self.counts_actions and update is not None and update.cost > ITEM_BYTES_MAX
         ):
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
         return size
-
-
-def _written_size(update: Update, new: Item) -> int:
-    """Return the size of the attributes an update writes, which is what UpdateItem measures."""
-    return item_size({name: new[name] for name in update.attributes if name in new})
 
 
 @final
