@@ -19,7 +19,7 @@ from hashrange.wire.messages import HttpRequest
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
 
 # Every SDK writes the three parameters in this order and with these separators.
-_CREDENTIAL_START: Final = b"AWS4-HMAC-SHA256 Credential="
+CREDENTIAL_START: Final = b"AWS4-HMAC-SHA256 Credential="
 _SIGNED_HEADERS_START: Final = b"SignedHeaders="
 _SIGNATURE_START: Final = b"Signature="
 _PARAMETER: Final = re.compile(rb"(Credential|Signature|SignedHeaders)=([^\s,]*)")
@@ -77,13 +77,13 @@ def _read_header(header: bytes, request: HttpRequest) -> Claim:
     parts = header.split(b", ")
     if (
         len(parts) == 3
-        and parts[0].startswith(_CREDENTIAL_START)
+        and parts[0].startswith(CREDENTIAL_START)
         and parts[1].startswith(_SIGNED_HEADERS_START)
         and parts[2].startswith(_SIGNATURE_START)
         and time
     ):
         claim = Claim(
-            parts[0][len(_CREDENTIAL_START) :],
+            parts[0][len(CREDENTIAL_START) :],
             parts[1][len(_SIGNED_HEADERS_START) :],
             parts[2][len(_SIGNATURE_START) :],
             time,

@@ -15,7 +15,7 @@ import asyncio
 from collections import deque
 from collections.abc import Coroutine
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -47,6 +47,13 @@ class Phase(Enum):
     BODY = auto()
     # Hung up: whatever still comes is thrown away.
     LINGER = auto()
+
+
+# Looking a member up in its class costs more than most of what is done here.
+_IDLE: Final = Phase.IDLE
+_HEADER: Final = Phase.HEADER
+_BODY: Final = Phase.BODY
+_LINGER: Final = Phase.LINGER
 
 
 @final
@@ -98,7 +105,7 @@ class Connection(asyncio.Protocol):
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
-        self.phase = Phase.IDLE
+        self.phase: Phase = _IDLE
         self.since = server.now
         self._begin_request()
 
@@ -130,7 +137,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self.phase = Phase.LINGER
+        self.phase = _LINGER
         self._drop_input()
         self._server.forget(self)
 
@@ -150,7 +157,7 @@ class Connection(asyncio.Protocol):
         return self.is_owed
 
     def data_received(self, data: bytes) -> None:
-        while data and self.phase is not Phase.LINGER:
+        while data and self.phase is not _LINGER:
             self._received_bytes = len(data)
             self._is_fresh = False
             try:
@@ -162,7 +169,7 @@ class Connection(asyncio.Protocol):
                 self._refusal = self._refusal or MALFORMED
             if self._refusal is not None:
                 self._refuse_rest(self._refusal)
-            elif self.phase is Phase.HEADER:
+            elif self.phase is _HEADER:
                 # Other requests may have been in front of a header that only begins here.
                 self._header_bytes += (
                     self._sum_headers(self._raw_headers) if self._is_fresh else self._received_bytes
@@ -202,14 +209,14 @@ class Connection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         self._url += url
         self._is_fresh = True
-        self.phase = Phase.HEADER
+        self.phase = _HEADER
         self.since = self._server.now
 
     def on_headers_complete(self) -> None:
         raw = self._raw_headers
         self._headers = headers = {name.lower(): value for name, value in raw.items()}
         raw.clear()
-        self.phase = Phase.BODY
+        self.phase = _BODY
         bounds = self._server.bounds
         if (
             # The sum is worth its time only when so much has arrived.
@@ -249,14 +256,21 @@ class Connection(asyncio.Protocol):
         if self._refusal is not None:
             return
         parser = self._parser
-        body = self._body if self._chunks is None else b"".join(self._chunks)
+        body = self._body
+        if self._chunks is not None:
+            body = b"".join(self._chunks)
+            self._chunks = None
         self._waiting.append(
             HttpRequest(
                 parser.get_method(), self._url, self._headers, body, parser.should_keep_alive()
             )
         )
-        self._begin_request()
-        self.phase = Phase.IDLE
+        # As `_begin_request` does, for what was changed.
+        self._url = b""
+        self._body = b""
+        self._body_bytes = 0
+        self._header_bytes = 0
+        self.phase = _IDLE
         self.since = self._server.now
 
     # Refusals, time limits and the end.
@@ -265,9 +279,9 @@ class Connection(asyncio.Protocol):
         """Give up on a client that took too long."""
         if self._transport is None:
             return
-        if self.phase is Phase.LINGER or self._is_choked:
+        if self.phase is _LINGER or self._is_choked:
             self._transport.abort()
-        elif self.phase is Phase.IDLE:
+        elif self.phase is _IDLE:
             self._transport.close()
         else:
             self._refuse_rest(TIMED_OUT)
@@ -276,7 +290,7 @@ class Connection(asyncio.Protocol):
 
     def close_when_idle(self) -> None:
         """Close, unless a request is under way; the answer to that will close."""
-        if self._transport is not None and self.phase is Phase.IDLE and not self.is_owed:
+        if self._transport is not None and self.phase is _IDLE and not self.is_owed:
             self._transport.close()
 
     def abort(self) -> None:
@@ -290,7 +304,7 @@ class Connection(asyncio.Protocol):
         request = HttpRequest(b"", b"", self._headers, b"", keep_alive=False)
         request.refusal = refusal
         self._begin_request()
-        self.phase = Phase.LINGER
+        self.phase = _LINGER
         self.since = self._server.now
         self._waiting.append(request)
 
@@ -356,7 +370,7 @@ class Connection(asyncio.Protocol):
             return
         if self._wants_continue:
             self._wants_continue = False
-            if self.phase is Phase.BODY:
+            if self.phase is _BODY:
                 transport.write(_CONTINUE)
         if self._is_paused:
             self._is_paused = False
@@ -402,11 +416,11 @@ class Connection(asyncio.Protocol):
         if keep_alive and not self._server.is_stopping:
             return
         self._drop_input()
-        if self.phase is Phase.LINGER and not self._is_half_closed:
+        if self.phase is _LINGER and not self._is_half_closed:
             # Closing at once would reset the connection under a client that is still sending, and
             # it might never see the answer.
             transport.write_eof()
         else:
-            self.phase = Phase.LINGER
+            self.phase = _LINGER
             transport.close()
         self.since = self._server.now

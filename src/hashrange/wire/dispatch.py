@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from hashrange.errors import (
     ClientError,
@@ -60,7 +60,10 @@ class Dispatcher:
     ) -> Answer:
         """Carry out a request and return its answer; raises nothing."""
         try:
-            request, operation = self._open(target, body)
+            request = decode(body) if body else None
+            operation = self._operations.get(target)
+            if operation is None:
+                raise UnknownOperationException
             if request is None:
                 raise SerializationException
             context = self._contexts.get(identity.world) or self._context(identity)
@@ -78,17 +81,13 @@ class Dispatcher:
     def refuse(self, target: bytes, body: bytes, refusal: ClientError) -> Answer:
         """Return the answer to a request that may not run, unless AWS reports something earlier."""
         try:
-            self._open(target, body)
+            if body:
+                decode(body)
+            if target not in self._operations:
+                raise UnknownOperationException
         except ClientError as error:
             return _error_answer(error)
         return _error_answer(refusal)
-
-    def _open(self, target: bytes, body: bytes) -> tuple[dict[str, Any] | None, Operation]:
-        request = decode(body) if body else None
-        operation = self._operations.get(target)
-        if operation is None:
-            raise UnknownOperationException
-        return request, operation
 
     def _context(self, identity: Identity) -> Context:
         if len(self._contexts) >= _CONTEXTS_MAX:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine
-from typing import Any, final
+from typing import final
 
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.connection import Connection, Phase
 from hashrange.wire.edge import Edge
-from hashrange.wire.messages import HttpRequest
 
 
 @final
@@ -28,6 +26,7 @@ class Server:
         self.in_flight = 0
         self.buffered_bytes = 0
         self.has_surplus = False
+        self.respond = edge.respond
         self._edge = edge
         self._connections: set[Connection] = set()
         self._listener: asyncio.Server | None = None
@@ -41,10 +40,6 @@ class Server:
     @property
     def connection_count(self) -> int:
         return len(self._connections)
-
-    def respond(self, request: HttpRequest) -> Coroutine[Any, None, bytes]:
-        """Start answering a request."""
-        return self._edge.respond(request)
 
     async def start(self, listening: socket.socket) -> None:
         """Accept connections on a bound socket from now on."""
