@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.servers import TICKS, Server
-from bench.workloads import ITEMS, Call, calls, request_count
+from bench.workloads import Call
 
 _FOLDER = Path(__file__).parent
 _LINGER_SECONDS = 1  # to receive the last answers
@@ -38,22 +38,18 @@ class Sample(NamedTuple):
 
 
 def measure(
-    server: Server,
-    workload: str,
-    *,
-    connections: int,
-    seconds: int,
-    seed: str,
-    items: int = ITEMS,
+    server: Server, requests: list[Call], *, connections: int, seconds: int, rate: int = 0
 ) -> Sample:
-    """Replay a workload and return what was measured; raise when the client itself failed."""
-    requests = calls(workload, request_count(workload), seed, items)
+    """Replay requests, at most `rate` a second if given; raise when the client itself failed."""
     with tempfile.NamedTemporaryFile(dir=_memory_folder()) as file:
         for call in requests:
             file.write(_record(server, call))
         file.flush()
         client, busy, used = _children_seconds(), _busy_seconds(), server.cpu_seconds()
-        result = (_wrk if HAS_WRK else _python)(server, file.name, connections, seconds)
+        if HAS_WRK:
+            result = _wrk(server, file.name, connections, seconds, rate)
+        else:
+            result = _python(server, file.name, connections, seconds)
         used = server.cpu_seconds() - used
         client, busy = _children_seconds() - client, _busy_seconds() - busy
     answered = max(result["answered"], 1)
@@ -78,13 +74,12 @@ def _record(server: Server, call: Call) -> bytes:
     return head.encode() + message
 
 
-def _wrk(server: Server, path: str, connections: int, seconds: int) -> dict[str, int]:
+def _wrk(server: Server, path: str, connections: int, seconds: int, rate: int) -> dict[str, int]:
     threads = min(connections, 2)
     command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds + _LINGER_SECONDS}s"]
     command += ["--timeout", "30s", "-s", str(_FOLDER / "replay.lua"), f"http://{server.host}/"]
-    output = subprocess.run(
-        [*command, "--", path, str(threads), str(seconds)], capture_output=True, text=True, check=True
-    ).stdout
+    command += ["--", path, str(threads), str(seconds), str(rate)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
         if line.startswith("WRONG "):
             sys.stderr.write(f"{server.name}: wrong answer: {line[6:]}\n")

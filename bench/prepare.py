@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.servers import Server
 from bench.workloads import Call, Json, calls, initial_items, table_definitions, wrong_answer
@@ -43,18 +43,27 @@ def _write_batch(server: Server, batch: dict[str, list[Json]]) -> None:
         batch = answer.get("UnprocessedItems", {})
 
 
-def refusal(server: Server, workload: str) -> str | None:
-    """Send a few requests of a workload; say why the server cannot take part, if so."""
-    for call in calls(workload, 5, "check"):
+class Trial(NamedTuple):
+    """What a few requests of a workload showed."""
+
+    refusal: str | None  # why the server cannot take part
+    seconds: float  # per request
+
+
+def attempt(server: Server, workload: str) -> Trial:
+    """Send a few requests of a workload and look at all of their answers."""
+    begin = time.perf_counter()
+    requests = calls(workload, "check", 5)
+    for call in requests:
         status, answer = server.call(call.operation, call.body)
         if status != 200:
             error = str(answer.get("__type", status)).rpartition("#")[2]
-            unknown = "UnknownOperation" in error or status in (404, 501)
-            return "not supported" if unknown else error
+            is_unknown = "UnknownOperation" in error or status in (404, 501)
+            return Trial("not supported" if is_unknown else error, 0.0)
         wrong = wrong_answer(call, answer) or _wrong_write(server, call)
         if wrong:
-            return f"wrong answer: {wrong}"
-    return None
+            return Trial(f"wrong answer: {wrong}", 0.0)
+    return Trial(None, (time.perf_counter() - begin) / len(requests))
 
 
 def _wrong_write(server: Server, call: Call) -> str | None:

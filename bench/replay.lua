@@ -1,9 +1,10 @@
 -- Replays signed requests through wrk and checks every answer.
 --
--- Script arguments: a file, the number of threads, the seconds to send for. The file has records: a
--- line "name marks bytes_min length stamp", then the request itself (see load.py). An answer is right
--- when its status is 200, it has the marks and bytes that some request under way on this thread
--- awaits, and every mark has the stamp of one of the requests ("*": of whoever wrote the item last).
+-- Script arguments: a file, the number of threads, the seconds to send for, and the requests per
+-- second to keep to (0: as many as can be). The file has records: a line "name marks bytes_min length
+-- stamp", then the request itself (see load.py). An answer is right when its status is 200, it has
+-- the marks and bytes that some request under way on this thread awaits, and every mark has the
+-- stamp of one of the requests ("*" in the file: of whoever wrote the item last).
 --
 -- When the time is over nothing more is sent, but wrk runs on for a moment to receive the answers
 -- still due: some servers do not survive clients that vanish in the middle of a write.
@@ -11,7 +12,6 @@
 local ffi = require("ffi")
 ffi.cdef("typedef struct { long s; long ns; } instant; int clock_gettime(int, instant *);")
 
-local MARK = "chk%.%w+%.%w+"
 local instant = ffi.new("instant")
 local requests, names, wanted, stamps, waiting = {}, {}, {}, {}, {}
 local position, count, seconds, started = 0, 0, 0, nil
@@ -43,7 +43,16 @@ function init(arguments)
   file:close()
   seconds = tonumber(arguments[3])
   -- Each thread starts elsewhere, so that threads do not send the same request at the same time.
-  position = math.floor(count * thread_number / tonumber(arguments[2]))
+  local thread_count = tonumber(arguments[2])
+  position = math.floor(count * thread_number / thread_count)
+  local rate = tonumber(arguments[4]) / thread_count
+  if rate > 0 then
+    local slot = now()
+    function delay()  -- milliseconds until the next request is due
+      slot = slot + 1 / rate
+      return math.max(0, math.floor(1000 * (slot - now())))
+    end
+  end
 end
 
 function request()
@@ -57,14 +66,13 @@ end
 
 local function is_right(status, body)
   if status ~= 200 then return false end
-  local marks, name, from, to = 0, "", body:find(MARK)
-  while from do
-    local mark = body:sub(from + 4, to)
-    local dot = mark:find(".", 1, true)
-    if not stamps["*"] and not stamps[mark:sub(dot + 1)] then return false end
-    name = mark:sub(1, dot - 1)
+  local marks, name, stamp = 0, "", ""
+  local at = body:find("chk.", 1, true)  -- plain, as patterns are slow on long answers
+  while at do
+    name, stamp = body:match("^chk%.(%w+)%.(%w+)", at)
+    if not stamps["*"] and not stamps[stamp] then return false end
     marks = marks + 1
-    from, to = body:find(MARK, to + 1)
+    at = body:find("chk.", at + 4, true)
   end
   if wanted["*"] then name = "*" end
   local want = wanted[name]

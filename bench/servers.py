@@ -39,7 +39,6 @@ class Kind(NamedTuple):
     command: Callable[[int, Path | None], list[str]]  # port, data directory (None: in memory)
     durability: str | None  # on disk; None when it keeps nothing on disk
     credentials: tuple[str, str] = ("local", "local")
-    environment: Callable[[int], dict[str, str]] = lambda _port: {}
     memory_is_tmpfs: bool = False  # it has no usable mode without files
 
 
@@ -103,8 +102,8 @@ _SYSTEM = "survives a crash of the server, not a power loss"
 
 KINDS = [
     Kind("Hashrange", lambda: True, _hashrange_version, _hashrange(1), _FSYNC),
-    Kind("Hashrange, 2 workers", lambda: True, _hashrange_version, _hashrange(2), _FSYNC),
-    Kind("Dynoxide", _DYNOXIDE.exists, _package_version(_DYNOXIDE), _dynoxide, _SYSTEM),
+    Kind("Hashrange (2 workers)", lambda: True, _hashrange_version, _hashrange(2), _FSYNC),
+    Kind("Dynoxide", _DYNOXIDE.exists, _package_version(_DYNOXIDE), _dynoxide, _FSYNC),
     Kind(
         "ExtendDB",
         _EXTENDDB.exists,

@@ -199,6 +199,10 @@ class Requests:
         body = {"TableName": TABLE, "Key": item_key(index)}
         return Call("GetItem", body, f"u{index}", 1, 1_000)
 
+    def fixed(self) -> Call:
+        """The one request the do-nothing responder can answer."""
+        return Call("GetItem", {"TableName": TABLE, "Key": item_key(0)}, "u0", 1, 1_000)
+
     def put(self) -> Call:
         index = self._rng.randrange(self._items)
         item = order_item(self._rng, index, self._next_stamp())
@@ -290,6 +294,11 @@ class Requests:
         kinds = [self.get, self.query, self.update]
         return self._rng.choices(kinds, [50, 30, 20])[0]()
 
+    def soak(self) -> Call:
+        """Reads and writes as a busy application sends them."""
+        kinds = [self.get, self.query, self.update, self.put]
+        return self._rng.choices(kinds, [40, 20, 20, 20])[0]()
+
     def get_sized(self, size: int) -> Call:
         index = self._rng.randrange(SIZED_ITEMS[size])
         key = {"pk": _string(f"sized#{size}#{index:05d}"), "sk": _string("0")}
@@ -320,8 +329,13 @@ WORKLOADS = {
 SIZED = [name for name in WORKLOADS if name.rpartition("_")[2].isdigit()]
 
 
-def calls(workload: str, count: int, seed: str, items: int = ITEMS) -> list[Call]:
-    """Return `count` calls of a workload."""
+# How many different requests are replayed, when 5,000 would be gigabytes.
+_COUNTS = {"put_10000": 1_000, "put_100000": 200, "batch_get": 2_000}
+
+
+def calls(workload: str, seed: str, count: int | None = None, items: int = ITEMS) -> list[Call]:
+    """Return calls of a workload, enough to replay or as many as asked for."""
+    count = count or _COUNTS.get(workload, 5_000)
     requests = Requests(f"{workload}/{seed}", items)
     base, _, size = workload.rpartition("_")
     if size.isdigit():
@@ -329,11 +343,6 @@ def calls(workload: str, count: int, seed: str, items: int = ITEMS) -> list[Call
         return [sized(int(size)) for _ in range(count)]
     make: Callable[[], Call] = getattr(requests, workload)
     return [make() for _ in range(count)]
-
-
-def request_count(workload: str) -> int:
-    """Return how many different requests to replay: plenty, but not gigabytes of them."""
-    return {"put_10000": 1_000, "put_100000": 200, "batch_get": 2_000}.get(workload, 5_000)
 
 
 def wrong_answer(call: Call, answer: Json) -> str | None:

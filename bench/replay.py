@@ -1,0 +1,150 @@
+"""The load generator for machines without wrk: one process, the same checks as replay.lua.
+
+    replay.py PORT CONNECTIONS SECONDS FILE PART/PARTS
+
+Each connection has one request under way. Answers still due when the time is over are awaited.
+Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import socket
+import sys
+import time
+from collections import Counter
+
+_MARK = re.compile(rb"chk\.(\w+)\.(\w+)")
+_LINGER_SECONDS = 10.0
+
+
+class Replay:
+    """The requests, and how an answer is checked."""
+
+    def __init__(self, path: str) -> None:
+        self.requests: list[tuple[bytes, bytes]] = []
+        self.wanted: dict[bytes, tuple[int, int]] = {}
+        self.stamps: set[bytes] = set()
+        self.waiting: Counter[bytes] = Counter()
+        with open(path, "rb") as file:
+            while line := file.readline():
+                name, marks, bytes_min, length, stamp = line[:-1].split(b" ")
+                self.requests.append((name, file.read(int(length))))
+                self.wanted[name] = (int(marks), int(bytes_min))
+                self.stamps.add(stamp)
+
+    def is_right(self, answer: bytes) -> bool:
+        if answer[9:12] != b"200":
+            return False
+        body = answer[answer.index(b"\r\n\r\n") + 4 :]
+        marks = _MARK.findall(body)
+        if b"*" not in self.stamps and any(stamp not in self.stamps for _, stamp in marks):
+            return False
+        name = b"*" if b"*" in self.wanted else (marks[-1][0] if marks else b"")
+        count, bytes_min = self.wanted.get(name, (-1, 0))
+        if len(marks) != count or len(body) < bytes_min or not self.waiting[name]:
+            return False
+        self.waiting[name] -= 1
+        return True
+
+
+def whole(data: bytes) -> tuple[bool, bool]:
+    """Say whether data is a whole response, and whether the connection stays open."""
+    end = data.find(b"\r\n\r\n")
+    if end < 0:
+        return False, True
+    head = data[: end + 2].lower()
+    stays = b"\r\nconnection: close\r\n" not in head and not head.startswith(b"http/1.0")
+    at = head.find(b"\r\ncontent-length:")
+    if at < 0:
+        return data.endswith(b"0\r\n\r\n"), stays  # chunked
+    return len(data) >= end + 4 + int(head[at + 17 : head.index(b"\r\n", at + 2)]), stays
+
+
+class Client:
+    """Connections that send one request after another until the time is over."""
+
+    def __init__(self, replay: Replay, port: int, position: int) -> None:
+        self._replay = replay
+        self._port = port
+        self._position = position
+        self._poll = select.epoll()
+        self._sockets: dict[int, socket.socket] = {}
+        self._received: dict[int, bytes] = {}
+        self._sent_at: dict[int, float] = {}
+        self.latencies: list[float] = []
+        self.answered = self.wrong = self.broken = 0
+
+    def run(self, connections: int, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        for _ in range(connections):
+            self._send(self._connect())
+        while self._sent_at and time.perf_counter() < end + _LINGER_SECONDS:
+            for descriptor, _ in self._poll.poll(1):
+                stays = self._receive(descriptor, end)
+                if stays is None:
+                    continue
+                if not stays:
+                    self._poll.unregister(descriptor)
+                    self._sockets.pop(descriptor).close()
+                if time.perf_counter() < end:
+                    self._send(descriptor if stays else self._connect())
+
+    def _connect(self) -> int:
+        connection = socket.create_connection(("127.0.0.1", self._port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sockets[connection.fileno()] = connection
+        self._poll.register(connection, select.EPOLLIN)
+        return connection.fileno()
+
+    def _send(self, descriptor: int) -> None:
+        self._position = (self._position + 1) % len(self._replay.requests)
+        name, message = self._replay.requests[self._position]
+        self._replay.waiting[name] += 1
+        self._received[descriptor] = b""
+        self._sent_at[descriptor] = time.perf_counter()
+        self._sockets[descriptor].sendall(message)
+
+    def _receive(self, descriptor: int, end: float) -> bool | None:
+        """Return whether the connection stays open, or None when more of the answer is due."""
+        try:
+            data = self._sockets[descriptor].recv(1 << 18)
+        except OSError:
+            data = b""
+        if not data:
+            self.broken += 1
+            del self._sent_at[descriptor]
+            return False
+        data = self._received[descriptor] + data
+        complete, stays = whole(data)
+        if not complete:
+            self._received[descriptor] = data
+            return None
+        now = time.perf_counter()
+        self.latencies.append(now - self._sent_at.pop(descriptor))
+        self.answered += now <= end
+        self.wrong += not self._replay.is_right(data)
+        return stays
+
+
+def main() -> None:
+    port, connections, seconds, path, part = sys.argv[1:]
+    replay = Replay(path)
+    number, parts = part.split("/")
+    client = Client(replay, int(port), len(replay.requests) * int(number) // int(parts))
+    client.run(int(connections), float(seconds))
+    latencies = sorted(client.latencies) or [0.0]
+    result = {
+        "answered": client.answered,
+        "wrong": client.wrong,
+        "broken": client.broken,
+        "p50": int(1e6 * latencies[len(latencies) // 2]),
+        "p99": int(1e6 * latencies[len(latencies) * 99 // 100]),
+    }
+    sys.stdout.write(json.dumps(result) + "\n")
+
+
+if __name__ == "__main__":
+    main()

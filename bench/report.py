@@ -1,0 +1,336 @@
+"""The report: docs/benchmarks.md and its plots, from the numbers of all parts."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import plots
+from bench.servers import OURS
+from bench.workloads import SIZED, WORKLOADS
+
+Results = dict[str, Any]
+Row = dict[str, Any]
+
+_INTRODUCTION = """# Benchmarks
+
+Hashrange and the other servers that speak the DynamoDB API, on one machine, started one beside the
+other and measured in turns. This page is written by `make bench`; `make bench-peers` installs the
+peers. How it is measured stands at the end.
+"""
+
+_METHOD = """## How it is measured
+
+- The load generator is `wrk`, with two threads and keep-alive connections that have one request
+  under way each. It shares the machine with the server. The requests are made from fixed seeds
+  (5,000 different ones for most workloads), signed with Signature Version 4 just before the
+  measurement and then replayed.
+- Every answer is checked: its status, and that it has the number of items, the marks of the very
+  items asked for, and no fewer bytes than they have. Before a workload is measured, some of its
+  answers are compared whole, and what was written is read back.
+- The tables hold 10,000 items of 1 KB, 2,000 of 0.3 KB in partitions of 20, 2,000 indexed ones of
+  1 KB, and items of the other sizes.
+- The servers take turns, in an order that rotates; the median of the rounds counts. A measurement
+  that other processes disturbed is made again, and the least disturbed one counts.
+- p50 and p99 come from wrk, which adds the samples that a stalled connection could not send.
+- A request that takes a server more than 0.1 s is timed alone, since load would only queue up.
+- Processor time per request is that of all processes of the server.
+- "On disk" is each server's own mode for keeping data. What an acknowledged write has survived
+  differs: see the durability of each server above. Where a server fsyncs was seen with strace.
+- ExtendDB keeps its data in a file also "in memory": the file then lies on a RAM disk.
+"""
+
+
+def machine() -> str:
+    """Describe this machine: processors and memory."""
+    model = platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, Linux {platform.release()}"
+
+
+def write(results: Results, docs: Path) -> None:
+    """Write the page and the plots."""
+    parts = [_INTRODUCTION, *(_sections(results)), _METHOD]
+    (docs / "benchmarks.md").write_text("\n".join(parts))
+    for name, plot in _plots(results).items():
+        (docs / "benchmarks" / f"{name}.svg").write_text(plot)
+
+
+def part_text(part: str, results: Results) -> str:
+    """Return the tables of one part, for the screen."""
+    return _SECTIONS[part](results) + "\n" if part in _SECTIONS and part in results else ""
+
+
+def _sections(results: Results) -> list[str]:
+    return [section(results) for part, section in _SECTIONS.items() if part in results]
+
+
+def _throughput(results: Results) -> str:
+    about, rows = results["throughput"]["about"], results["throughput"]["rows"]
+    text = ["## Requests per second\n", _about_text(about)]
+    for storage, title in (("memory", "In memory"), ("disk", "On disk")):
+        chosen = [row for row in rows if row["storage"] == storage]
+        if not chosen:
+            continue
+        text.append(f"### {title}\n")
+        if storage == "disk":
+            text += ["What has happened when a write is acknowledged:\n", _durability(about, chosen)]
+        for connections in sorted({row["connections"] for row in chosen}, key=_sixteen_first):
+            line = [row for row in chosen if row["connections"] == connections]
+            text.append(f"{_connections(connections)}, requests per second:\n")
+            if connections == 16:
+                text.append(f"![{title}](benchmarks/{storage}.svg)\n")
+            text.append(_comparison(line, "per_second", "{:,.0f}", max))
+            if connections == 1:
+                text.append("One connection, median latency in ms:\n")
+                text.append(_comparison(line, "p50_ms", "{:.2f}", min))
+        text += [f"<details><summary>{title}: all numbers</summary>\n", _details(chosen)]
+        text.append("</details>\n")
+    return "\n".join(text)
+
+
+def _sixteen_first(connections: int) -> tuple[bool, int]:
+    return connections != 16, connections
+
+
+def _connections(count: int) -> str:
+    return "One connection" if count == 1 else f"{count} connections"
+
+
+def _about_text(about: Row) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    return f"{about['date']}, {about['machine']}, Python {about['python']}. {versions}.\n"
+
+
+def _durability(about: Row, rows: Sequence[Row]) -> str:
+    servers = list(dict.fromkeys(row["server"] for row in rows))
+    return "".join(f"- {name}: {about['durability'][name]}\n" for name in servers)
+
+
+Best = Callable[[Sequence[float]], float]
+
+
+def _comparison(rows: Sequence[Row], field: str, form: str, best: Best) -> str:
+    """Return a table of workloads and servers, and how Hashrange compares with the best peer."""
+    servers = list(dict.fromkeys(row["server"] for row in rows))
+    cells = {(row["workload"], row["server"]): row for row in rows}
+    table = [["", *servers, "against the best peer"]]
+    for workload in dict.fromkeys(row["workload"] for row in rows):
+        line = [cells[workload, server] for server in servers]
+        table.append(
+            [
+                WORKLOADS[workload],
+                *(_cell(row, field, form) for row in line),
+                _ratio(line, field, best),
+            ]
+        )
+    return _table(table)
+
+
+def _cell(row: Row, field: str, form: str) -> str:
+    value = form.format(row[field]) if field in row else ""
+    return " ".join(part for part in (value, f"({row['note']})" if "note" in row else "") if part)
+
+
+def _ratio(rows: Sequence[Row], field: str, best: Best) -> str:
+    ours = [row[field] for row in rows if row["server"] in OURS and field in row]
+    peers = [row[field] for row in rows if row["server"] not in OURS and field in row]
+    return f"{best(ours) / best(peers):.1f} ×" if ours and peers else ""
+
+
+def _details(rows: Sequence[Row]) -> str:
+    head = ["workload", "connections", "server", "requests/s", "lowest–highest", "p50 ms", "p99 ms"]
+    head += ["CPU µs/request", "memory MB", "cores: client", "others"]
+    table = [head]
+    for row in rows:
+        if "p50_ms" not in row:
+            continue
+        table.append(
+            [
+                row["workload"],
+                str(row["connections"]),
+                row["server"],
+                f"{row['per_second']:,.0f}",
+                f"{row['lowest']:,.0f}–{row['highest']:,.0f}",
+                f"{row['p50_ms']:.2f}",
+                f"{row['p99_ms']:.2f}",
+                f"{row['server_cpu_us']:,.0f}",
+                f"{row['memory_mb']:,.0f}",
+                f"{row['client_cores']:.2f}",
+                f"{row['other_cores']:.2f}",
+            ]
+        )
+    return _table(table)
+
+
+def _limits(results: Results) -> str:
+    """Compare gets with HTTP alone, durable puts with SQLite alone."""
+    rates = {
+        (row["storage"], row["workload"], row["connections"]): row["per_second"]
+        for row in results.get("throughput", {"rows": []})["rows"]
+        if row["server"] == OURS[0] and "per_second" in row
+    }
+    compared = {"http": ("memory", "get"), "sqlite": ("disk", "put")}
+    names = {
+        "http": "GetItem, against an HTTP responder on the same stack that does nothing",
+        "sqlite": "durable PutItem, against SQLite alone, as many puts per commit as connections",
+    }
+    table = [["", "connections", "limit", "Hashrange", "share"]]
+    for row in results["limits"]["rows"]:
+        ours = rates.get((*compared[row["limit"]], row["connections"]))
+        share = [f"{ours:,.0f}", f"{ours / row['per_second']:.0%}"] if ours else ["", ""]
+        line = [names[row["limit"]], str(row["connections"]), f"{row['per_second']:,.0f}", *share]
+        table.append(line)
+    text = "How near one worker comes to what the machine allows, in requests per second:\n"
+    return "\n".join(["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)])
+
+
+def _startup(results: Results) -> str:
+    table = [["", "cold start to first answer, s", "idle memory, MB"]]
+    for row in results["startup"]["rows"]:
+        table.append([row["server"], f"{row['start_seconds']:.2f}", f"{row['idle_mb']:.0f}"])
+    return "## Start and idle memory\n\n" + _table(table)
+
+
+def _growth(results: Results) -> str:
+    growth = results["growth"]["rows"]
+    small, large = sorted({row["items"] for row in growth["tables"]})
+    rates = {(row["workload"], row["items"]): row["per_second"] for row in growth["tables"]}
+    tables = [["requests per second", f"{small:,} items", f"{large:,} items", "cost"]]
+    for workload in dict.fromkeys(row["workload"] for row in growth["tables"]):
+        pair = rates[workload, small], rates[workload, large]
+        line = [f"{pair[0]:,.0f}", f"{pair[1]:,.0f}", f"{pair[0] / pair[1]:.2f} ×"]
+        tables.append([WORKLOADS[workload], *line])
+    pages = [["pages of 20 per second", *(["", "", "cost"])]]
+    partitions = growth["partitions"]
+    counts = sorted({row["partition_items"] for row in partitions})
+    pages[0][1:3] = [f"partition of {count:,}" for count in counts]
+    for source, direction in dict.fromkeys((r["source"], r["direction"]) for r in partitions):
+        pair = tuple(
+            next(
+                r["per_second"]
+                for r in partitions
+                if (r["source"], r["direction"], r["partition_items"]) == (source, direction, count)
+            )
+            for count in counts
+        )
+        cells = [f"{pair[0]:,.0f}", f"{pair[1]:,.0f}", f"{pair[0] / pair[1]:.2f} ×"]
+        pages.append([f"Query of a {source}, {direction}", *cells])
+    scan = growth["scan"]
+    last = scan[-1]
+    rate = last["items"] / last["seconds"]
+    scanned = (
+        f"A full Scan of {last['items']:,} items took {last['seconds']:.0f} s ({rate:,.0f} items/s) "
+        f"by one client; memory was {scan[0]['memory_mb']:.0f} MB before and at most "
+        f"{max(row['memory_mb'] for row in scan):.0f} MB during it.\n"
+    )
+    file_mb = max(row["file_mb"] for row in growth["tables"])
+    size = f"The files of {large:,} items of 1 KB take {file_mb:,.0f} MB.\n"
+    about = _about_text(results["growth"]["about"])
+    image = "![Growth](benchmarks/growth.svg)\n"
+    return "\n".join(["## Growth\n", about, image, _table(tables), _table(pages), scanned, size])
+
+
+def _in_process(results: Results) -> str:
+    rows = results["in_process"]["rows"]
+    table = [["", "Hashrange, µs", "moto, µs", "faster by"]]
+    for row in rows:
+        cells = [f"{row['hashrange_us']:,.0f}", f"{row['moto_us']:,.0f}"]
+        table.append([row["call"], *cells, f"{row['moto_us'] / row['hashrange_us']:.1f} ×"])
+    text = "boto3 calls inside a test, with no server (see [testing](guides/testing.md)):\n"
+    return "\n".join(["## In-process, for tests\n", text, _table(table)])
+
+
+def _soak(results: Results) -> str:
+    soak = results["soak"]["rows"]
+    rows = soak["rows"]
+    table = [["minute", "requests/s", "p50 ms", "p99 ms", "memory MB", "WAL MB", "files MB"]]
+    step = max(1, len(rows) // 12)
+    for row in [*rows[::step], rows[-1]]:
+        names = ("per_second", "p50_ms", "p99_ms", "memory_mb", "wal_mb", "file_mb")
+        cells = [f"{row[name]:,.2f}" for name in names]
+        table.append([str(row["minute"]), *cells])
+    text = (
+        f"{len(rows)} minutes at {soak['rate']:,} requests per second, 80 % of the peak of "
+        f"{soak['peak']:,.0f}: 40 % get, 20 % query, 20 % update, 20 % put, 16 connections, on disk.\n"
+    )
+    about = _about_text(results["soak"]["about"])
+    return "\n".join(["## Soak\n", about, text, "![Soak](benchmarks/soak.svg)\n", _table(table)])
+
+
+_SECTIONS: dict[str, Callable[[Results], str]] = {
+    "throughput": _throughput,
+    "limits": _limits,
+    "startup": _startup,
+    "growth": _growth,
+    "in_process": _in_process,
+    "soak": _soak,
+}
+
+
+def _plots(results: Results) -> dict[str, str]:
+    found: dict[str, str] = {}
+    rows = results.get("throughput", {"rows": []})["rows"]
+    for storage, title in (("memory", "in memory"), ("disk", "on disk")):
+        chosen = [r for r in rows if r["storage"] == storage and r["connections"] == 16]
+        groups = [
+            (
+                WORKLOADS[workload],
+                [
+                    (r["server"], r.get("per_second"), _cell(r, "per_second", "{:,.0f}"))
+                    for r in chosen
+                    if r["workload"] == workload
+                ],
+            )
+            for workload in dict.fromkeys(r["workload"] for r in chosen)
+            if workload not in SIZED
+        ]
+        if groups:
+            name = f"Requests per second {title}, 16 connections"
+            found[storage] = plots.bar_groups(name, groups)
+    if "growth" in results:
+        found["growth"] = _growth_plot(results["growth"]["rows"])
+    if "soak" in results:
+        found["soak"] = _soak_plot(results["soak"]["rows"]["rows"])
+    return found
+
+
+def _growth_plot(growth: Row) -> str:
+    groups = [
+        (
+            WORKLOADS[workload],
+            [
+                (f"{r['items']:,} items", r["per_second"], f"{r['per_second']:,.0f}")
+                for r in growth["tables"]
+                if r["workload"] == workload
+            ],
+        )
+        for workload in dict.fromkeys(r["workload"] for r in growth["tables"])
+    ]
+    return plots.bar_groups("Requests per second in a small and in a large table, on disk", groups)
+
+
+def _soak_plot(rows: Sequence[Row]) -> str:
+    names = {
+        "per_second": "requests/s",
+        "p99_ms": "p99 ms",
+        "memory_mb": "memory MB",
+        "wal_mb": "WAL MB",
+    }
+    series = [
+        (title, [(row["minute"], row[name]) for row in rows]) for name, title in names.items()
+    ]
+    return plots.lines("Soak: each line on its own scale, from 0", "minutes", series)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *lines = rows
+    ruler = ["---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ruler, *lines]) + "\n"

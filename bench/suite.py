@@ -1,0 +1,161 @@
+"""The main measurement: every workload on every server, interleaved, the median counting."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from typing import Any, NamedTuple
+
+from bench.limits import RESPONDER, sqlite_puts_per_second
+from bench.load import Sample, measure
+from bench.prepare import attempt, prepare
+from bench.servers import Kind, Server, running
+from bench.workloads import SIZED, Call, calls
+
+Row = dict[str, Any]
+
+_WRONG_SHARE_MAX = 0.001
+_SLOW_SECONDS = 0.1  # a request that takes longer is timed alone: load would only queue up
+_QUIET_CORES = 0.2  # used by other processes; above it a measurement is made again
+_RETRIES = 2
+
+
+class Options(NamedTuple):
+    """What to measure, and for how long."""
+
+    workloads: list[str]
+    connections: list[int]
+    seconds: int
+    rounds: int
+
+
+def lines(options: Options) -> list[tuple[str, int]]:
+    """Return the (workload, connections) pairs: other item sizes only with the middle number."""
+    middle = options.connections[len(options.connections) // 2]
+    return [
+        (workload, connections)
+        for connections in options.connections
+        for workload in options.workloads
+        if workload not in SIZED or connections == middle
+    ]
+
+
+def measure_throughput(kinds: list[Kind], on_disk: bool, options: Options) -> list[Row]:
+    """Start the servers, load them and measure all lines."""
+    taking_part = [kind for kind in kinds if kind.durability or not on_disk]
+    rows: list[Row] = []
+    with running(taking_part, on_disk) as servers:
+        for server in servers:
+            begin = time.monotonic()
+            prepare(server)
+            _say(f"{server.name}: loaded in {time.monotonic() - begin:.1f} s")
+        for workload, connections in lines(options):
+            rows += _measure_line(servers, workload, connections, options)
+    return rows
+
+
+def _measure_line(
+    servers: list[Server], workload: str, connections: int, options: Options
+) -> list[Row]:
+    samples: dict[str, list[Sample]] = {server.name: [] for server in servers}
+    notes: dict[str, Row] = {}
+    for server in servers:
+        trial = attempt(server, workload)
+        if trial.refusal:
+            notes[server.name] = {"note": trial.refusal}
+        elif trial.seconds > _SLOW_SECONDS:
+            note = f"{trial.seconds:.1f} s each, timed alone"
+            notes[server.name] = {"note": note, "per_second": 1 / trial.seconds}
+        else:
+            measure(server, calls(workload, "warm"), connections=connections, seconds=1)
+    for number in range(options.rounds):
+        requests = calls(workload, str(number))
+        turn = number % len(servers)
+        for server in servers[turn:] + servers[:turn]:
+            if server.name not in notes:
+                sample = measure_quietly(server, requests, connections, options.seconds)
+                samples[server.name].append(sample)
+                _say_sample(server.name, workload, connections, sample)
+    return [
+        {
+            "storage": "disk" if server.on_disk else "memory",
+            "workload": workload,
+            "connections": connections,
+            "server": server.name,
+            **(notes.get(server.name) or median(samples[server.name])),
+        }
+        for server in servers
+    ]
+
+
+def measure_quietly(
+    server: Server, requests: list[Call], connections: int, seconds: int
+) -> Sample:
+    """Measure, again if other processes disturbed it; return the least disturbed sample."""
+    samples: list[Sample] = []
+    while len(samples) <= _RETRIES:
+        _wait_idle(server)
+        samples.append(measure(server, requests, connections=connections, seconds=seconds))
+        if samples[-1].other_cores <= _QUIET_CORES:
+            break
+    return min(samples, key=lambda sample: sample.other_cores)
+
+
+def _wait_idle(server: Server) -> None:
+    """Let a server finish what earlier requests left behind, for ten seconds at most."""
+    for _ in range(50):
+        before = server.cpu_seconds()
+        time.sleep(0.2)
+        if server.cpu_seconds() - before < 0.02:
+            return
+
+
+def median(samples: list[Sample]) -> Row:
+    """Return the medians of samples, and the worst of what must not be averaged away."""
+    fields = zip(*samples, strict=True)
+    row: Row = {
+        name: statistics.median(values)
+        for name, values in zip(Sample._fields, fields, strict=True)
+    }
+    row["wrong_share"] = max(sample.wrong_share for sample in samples)
+    row["lowest"] = min(sample.per_second for sample in samples)
+    row["highest"] = max(sample.per_second for sample in samples)
+    if row["wrong_share"] > _WRONG_SHARE_MAX:
+        row["note"] = f"{row['wrong_share']:.1%} wrong"
+    return row
+
+
+def measure_limits(options: Options) -> list[Row]:
+    """Measure the do-nothing responder and SQLite alone, for each number of connections."""
+    rows: list[Row] = []
+    with running([RESPONDER], on_disk=False) as (server,):
+        for connections in options.connections:
+            samples = [
+                measure_quietly(server, calls("fixed", "0"), connections, options.seconds)
+                for _ in range(options.rounds)
+            ]
+            _say_sample(server.name, "get", connections, samples[-1])
+            rows.append({"limit": "http", "connections": connections, **median(samples)})
+    for connections in options.connections:
+        rate = statistics.median(
+            sqlite_puts_per_second(connections, options.seconds) for _ in range(options.rounds)
+        )
+        _say(f"SQLite alone, batches of {connections}: {rate:,.0f} puts/s")
+        rows.append({"limit": "sqlite", "connections": connections, "per_second": rate})
+    return rows
+
+
+def _say_sample(name: str, workload: str, connections: int, sample: Sample) -> None:
+    _say(
+        f"{workload:12} {connections:3} connections  {name:26} {sample.per_second:9,.0f}/s  "
+        f"p50 {sample.p50_ms:.2f} ms  p99 {sample.p99_ms:.2f} ms  "
+        f"{sample.server_cpu_us:.0f} us CPU  client {sample.client_cores:.2f}  "
+        f"others {sample.other_cores:.2f} cores"
+    )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
