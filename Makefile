@@ -12,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test lint format types imports check bench bench-peers conformance \
-	differential faults clean
+	differential clients faults clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ conformance: $(READY) ## Run a checkout of dynamodb-conformance: make conformanc
 
 differential: $(READY) ## Compare random requests with DynamoDB Local (needs Java and Maven)
 	$(BIN)/python -m tests.differential $(ARGS)
+
+clients: $(READY) ## Run other SDKs against this server (needs Node)
+	$(BIN)/pytest tests/clients $(ARGS)
 
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	$(BIN)/pytest tests/faults $(ARGS)
