@@ -54,8 +54,15 @@ def check_offered(request: dict[str, Any]) -> None:
         if request.get(name):
             raise ValidationException(f"{INVALID}{subject} not supported by this server: {name}")
     stream = request.get("StreamSpecification")
-    if stream is not None and stream["StreamEnabled"]:
+    if stream is None:
+        return
+    if stream["StreamEnabled"]:
         raise ValidationException(f"{INVALID}Streams are not supported by this server yet")
+    if "StreamViewType" in stream:
+        raise ValidationException(
+            "Invalid StreamViewType: Stream StreamEnabled was false but a StreamViewType was "
+            "present."
+        )
 
 
 def check_throughput(throughput: dict[str, int] | None) -> None:
@@ -70,9 +77,9 @@ def check_throughput(throughput: dict[str, int] | None) -> None:
 def check_table_limit(throughput: dict[str, int] | None) -> None:
     """Check provisioned capacity against what a table may have."""
     if throughput is not None and max(throughput.values()) > TABLE_CAPACITY_UNITS_MAX:
-        raise LimitExceededException(
-            "Subscriber limit exceeded: Provisioned throughput is limited to "
-            f"{TABLE_CAPACITY_UNITS_MAX} capacity units per table"
+        raise ValidationException(
+            "Cannot increase provisioned throughput to more than "
+            f"{TABLE_CAPACITY_UNITS_MAX:,} units per table"
         )
 
 
@@ -319,14 +326,14 @@ def _check_global_keys(schema: Sequence[dict[str, str]], index: str) -> None:
             "Invalid KeySchema: All HASH key elements must come before the RANGE key elements "
             f"for index: {index}"
         )
-    if (
-        partition > INDEX_PARTITION_ATTRIBUTES_MAX
-        or len(types) - partition > INDEX_SORT_ATTRIBUTES_MAX
-    ):
+    if partition > INDEX_PARTITION_ATTRIBUTES_MAX:
         raise ValidationException(
-            "Invalid KeySchema: An index can have at most "
-            f"{INDEX_PARTITION_ATTRIBUTES_MAX} HASH key elements and "
-            f"{INDEX_SORT_ATTRIBUTES_MAX} RANGE key elements, index: {index}"
+            "Too many partition keys. GSI can have at most "
+            f"{INDEX_PARTITION_ATTRIBUTES_MAX} partition keys"
+        )
+    if len(types) - partition > INDEX_SORT_ATTRIBUTES_MAX:
+        raise ValidationException(
+            f"Too many sort keys. GSI can have at most {INDEX_SORT_ATTRIBUTES_MAX} sort keys"
         )
 
 
@@ -335,6 +342,8 @@ def _check_projection(projection: dict[str, Any]) -> None:
     if kind is None:
         raise ValidationException(f"{INVALID}Unknown ProjectionType: null")
     attributes = projection.get("NonKeyAttributes")
+    if attributes is not None and len(set(attributes)) != len(attributes):
+        raise ValidationException("Cannot have two attributes with the same name")
     if kind == "INCLUDE" and attributes is None:
         raise ValidationException(
             f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"

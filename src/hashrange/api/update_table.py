@@ -276,8 +276,8 @@ class _Change:
             kind = definition["AttributeType"]
             if types.setdefault(name, kind) != kind:
                 raise ValidationException(
-                    f"{INVALID}The type of attribute {name} cannot be changed from {types[name]} "
-                    f"to {kind}"
+                    "invalid attribute, SchemaElement redefined should be of same type as "
+                    "previously defined"
                 )
 
     def _delete_index(self, name: str) -> None:
@@ -324,6 +324,8 @@ class _Change:
         """Take over the settings that stand for themselves."""
         record = self.record
         request = self.request
+        if "StreamSpecification" in request and record.stream is None:
+            raise ValidationException("Table has no stream to disable")
         if "TableClass" in request:
             record.table_class = request["TableClass"]
             record.table_class_at = self.now

@@ -34,6 +34,7 @@ from hashrange.storage.tokens import TOKEN_STORE
 STORE: Final = "catalog"
 
 _PAGE_ROWS: Final = 200
+_BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
 
 
@@ -99,6 +100,8 @@ class Catalog:
         else:
             self._tables.clear()
             self._epoch = epoch
+            if len(self._built) > _BUILT_MAX:
+                self._built.clear()
         return await self._load(account, region, name, epoch)
 
     async def _load(self, account: str, region: str, name: str, epoch: int) -> Table:
@@ -143,9 +146,10 @@ class Catalog:
         lower = b"t" + world if after is None else record_key(account, region, after) + b"\x00"
         now = self._clock.now()
         names: list[str] = []
+        rows_max = min(_PAGE_ROWS, names_max + 1)
         while True:
             rows, ended = await self._engine.range(
-                STORE, lower, upper, reverse=False, rows_max=_PAGE_ROWS, bytes_max=_PAGE_BYTES
+                STORE, lower, upper, reverse=False, rows_max=rows_max, bytes_max=_PAGE_BYTES
             )
             for _, row in rows:
                 record = _present(row, now)

@@ -213,6 +213,21 @@ def test_settings_are_changed() -> None:
             INVALID + "Streams are not supported by this server yet",
         ),
         (
+            {"StreamSpecification": {"StreamEnabled": False}},
+            "ValidationException: Table has no stream to disable",
+        ),
+        (
+            {
+                "GlobalSecondaryIndexUpdates": [{"Create": index("new", "c")}],
+                "AttributeDefinitions": [
+                    *definitions("c"),
+                    {"AttributeName": "a", "AttributeType": "N"},
+                ],
+            },
+            "ValidationException: invalid attribute, SchemaElement redefined should be of same "
+            "type as previously defined",
+        ),
+        (
             {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
             INVALID + "Replicas are not supported by this server: ReplicaUpdates",
         ),
