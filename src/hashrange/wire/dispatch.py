@@ -11,6 +11,7 @@ that for good requests; only when it complains are they walked, to find the erro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, final
@@ -21,6 +22,7 @@ from hashrange.errors import (
     InternalServerError,
     ResourceNotFoundException,
     SerializationException,
+    StaleEpochError,
     StorageFullError,
     TransactionConflictException,
     UnknownOperationException,
@@ -30,7 +32,7 @@ from hashrange.wire.codec import decode, encode
 from hashrange.wire.identity import Identity
 
 if TYPE_CHECKING:
-    from hashrange.api.operation import Context, Operation
+    from hashrange.api.operation import Context, Operation, Request, Response
 
 _LOGGER = logging.getLogger("hashrange.dispatch")
 
@@ -39,6 +41,8 @@ _STREAMS_TARGET = b"DynamoDBStreams_20120810."
 _STREAMS_OPERATIONS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
 # Each context is small; a client that invents regions must not grow the server.
 _CONTEXTS_MAX = 4096
+_STALE_ATTEMPTS_MAX = 1000
+_STALE_PAUSE_SECONDS = 0.002
 
 Answer = tuple[int, bytes]
 """HTTP status and JSON document."""
@@ -69,7 +73,11 @@ class Dispatcher:
             context = self._contexts.get(identity.world) or self._context(identity)
             try:
                 operation.shape.check(request)
-                return 200, encode(await operation.handler(context, request))
+                try:
+                    response = await operation.handler(context, request)
+                except StaleEpochError:
+                    response = await _handle_again(operation, context, request)
+                return 200, encode(response)
             except (ValidationException, ResourceNotFoundException):
                 operation.shape.check_values(request)
                 raise
@@ -95,6 +103,19 @@ class Dispatcher:
         context = self._make_context(identity.account, identity.region)
         self._contexts[identity.world] = context
         return context
+
+
+async def _handle_again(operation: Operation, context: Context, request: Request) -> Response:
+    """Repeat a request whose write was refused because somebody changed a table meanwhile.
+
+    The change may be on its way to disk still, so this waits a little between attempts.
+    """
+    for _ in range(_STALE_ATTEMPTS_MAX):
+        try:
+            return await operation.handler(context, request)
+        except StaleEpochError:
+            await asyncio.sleep(_STALE_PAUSE_SECONDS)
+    return await operation.handler(context, request)
 
 
 def _target(name: str) -> bytes:
