@@ -55,6 +55,9 @@ class SqliteEngine:
         self._turn = WriteTurn(directory)
         self._epoch_cell = EpochCell(directory)
         self._reader = open_connection(directory, durability, read_only=True, vfs=vfs)
+        self._share_epoch()
+        # One cursor for all point reads: `get` takes the whole result, so none is left half-way.
+        self._point = self._reader.cursor()
         self._writer = GroupCommit(
             lambda: open_connection(directory, durability, read_only=False, vfs=vfs),
             self._turn,
@@ -86,7 +89,8 @@ class SqliteEngine:
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         try:
             if len(keys) == 1:
-                return [self._get(*keys[0])]
+                store, key = keys[0]
+                return [self._get(store, key)]
             self._reader.execute("BEGIN")
             try:
                 return [self._get(store, key) for store, key in keys]
@@ -148,10 +152,20 @@ class SqliteEngine:
         self._epoch_cell.close()
         self._membership.release()
 
+    def _share_epoch(self) -> None:
+        """Repair the shared epoch, in case a process died between its commit and sharing it."""
+        self._turn.take()
+        try:
+            epoch = self._reader.execute("SELECT epoch FROM meta").get
+            assert isinstance(epoch, int)
+            self._epoch_cell.set(epoch)
+        finally:
+            self._turn.give()
+
     def _get(self, store: str, key: bytes) -> bytes | None:
         statements = self._statements.get(store) or self._remember(store)
         try:
-            value: bytes | None = self._reader.execute(statements.get, (key,)).get
+            value: bytes | None = self._point.execute(statements.get, (key,)).get
         except apsw.SQLError as error:
             if is_absent_table(error):
                 return None

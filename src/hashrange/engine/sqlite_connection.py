@@ -20,7 +20,8 @@ damages the file.
 """
 
 STATEMENTS_CACHED_MAX: Final = 1000
-_BUSY_MILLISECONDS: Final = 5000
+# Processes take turns, so only a foreign program on the same file can make us wait.
+_BUSY_MILLISECONDS: Final = 2000
 _CACHE_KIBIBYTES: Final = 32 * 1024
 _MAPPED_BYTES_MAX: Final = 1 << 36
 _JOURNAL_BYTES_KEPT: Final = 64 << 20

@@ -32,6 +32,7 @@ from hashrange.engine.sqlite_connection import StoreStatements, spares_other_dec
 from hashrange.engine.sqlite_files import EpochCell, WriteTurn
 from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
 
+WAITING_MAX: Final = 65_536
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
 CHECKPOINT_BYTES: Final = 16 << 20
@@ -50,11 +51,13 @@ _Waiting = tuple[Decision, "asyncio.Future[object]"]
 class _Batch:
     """The decisions of one transaction and what is to be told about them."""
 
-    __slots__ = ("answers", "changed", "epoch", "put_bytes", "tallies")
+    __slots__ = ("answers", "changed", "drops", "epoch", "put_bytes", "tallies")
 
     def __init__(self) -> None:
         self.answers: list[tuple[_Waiting, object, Exception | None]] = []
         self.changed = False
+        # Dropping a large store takes long, so it is left to the thread, just before COMMIT.
+        self.drops: dict[str, str] = {}
         self.epoch = 0
         self.put_bytes = 0
         self.tallies: dict[str, list[int]] = {}
@@ -95,6 +98,8 @@ class GroupCommit:
         """Queue a decision; the future resolves once it is durable."""
         if self._closed:
             raise EngineError("the engine is closed")
+        if len(self._waiting) >= WAITING_MAX:
+            raise EngineError("too many writes are waiting")
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         future = self._loop.create_future()
@@ -122,7 +127,12 @@ class GroupCommit:
     # On the event loop.
 
     def _start(self) -> None:
-        if self._turn.try_take():
+        try:
+            taken = self._turn.try_take()
+        except OSError as error:
+            self._refuse_waiting(error)
+            return
+        if taken:
             self._run_batch()
         else:
             self._jobs.put(self._wait_for_turn)
@@ -130,39 +140,40 @@ class GroupCommit:
     def _run_batch(self) -> None:
         batch = _Batch()
         try:
-            connection = self._begin(batch)
-            self._apply_waiting(connection, batch)
-            self._write_tallies(connection, batch)
+            cursor = self._begin(batch)
+            self._apply_waiting(cursor, batch)
+            self._write_tallies(cursor, batch)
             if not batch.changed:
-                connection.execute("COMMIT")
+                cursor.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - it goes to the callers, in our words
             self._abandon(batch, error)
             return
         if not batch.changed:
             self._turn.give()
             self._finish(batch, None)
-        elif self._commit_in_thread:
+        elif self._commit_in_thread or batch.drops:
             self._jobs.put(lambda: self._commit_and_report(batch))
         else:
-            self._commit_inline(connection, batch)
+            self._commit_inline(batch)
 
-    def _begin(self, batch: _Batch) -> apsw.Connection:
-        connection = self._connection
-        if connection is None:
-            connection = self._connection = self._connect()
-        connection.execute("BEGIN IMMEDIATE")
-        epoch, stores_version = connection.execute("SELECT epoch, stores_version FROM meta").get
+    def _begin(self, batch: _Batch) -> apsw.Cursor:
+        """Open a transaction; return the one cursor for its statements, which saves making many."""
+        if self._connection is None:
+            self._connection = self._connect()
+        cursor = self._connection.cursor()
+        cursor.execute("BEGIN IMMEDIATE")
+        epoch, stores_version = cursor.execute("SELECT epoch, stores_version FROM meta").get
         batch.epoch = epoch
         if epoch > self._epoch_cell.get():
             # Another process died between its commit and telling the others.
             self._epoch_cell.set(epoch)
         if stores_version != self._stores_version:
-            rows = connection.execute("SELECT store FROM tallies").fetchall()
+            rows = cursor.execute("SELECT store FROM tallies").fetchall()
             self._stores = {name: StoreStatements(name) for name in (str(row[0]) for row in rows)}
             self._stores_version = stores_version
-        return connection
+        return cursor
 
-    def _apply_waiting(self, connection: apsw.Connection, batch: _Batch) -> None:
+    def _apply_waiting(self, cursor: apsw.Cursor, batch: _Batch) -> None:
         waiting, answers = self._waiting, batch.answers
         while waiting and len(answers) < BATCH_DECISIONS_MAX and batch.put_bytes < BATCH_BYTES_MAX:
             entry = waiting.popleft()
@@ -171,7 +182,7 @@ class GroupCommit:
                 # Cancelled before it was looked at: it never happens.
                 continue
             try:
-                changes = self._decide(connection, batch, decision)
+                changes = self._decide(cursor, batch, decision)
             except apsw.Error:
                 answers.append((entry, None, None))
                 raise
@@ -179,18 +190,16 @@ class GroupCommit:
                 answers.append((entry, None, error))
                 continue
             answers.append((entry, changes.outcome, None))
-            self._apply(connection, batch, changes)
+            self._apply(cursor, batch, changes)
 
-    def _decide(self, connection: apsw.Connection, batch: _Batch, decision: Decision) -> Changes:
+    def _decide(self, cursor: apsw.Cursor, batch: _Batch, decision: Decision) -> Changes:
         epoch = decision.epoch
         if epoch != batch.epoch and epoch >= 0:
             raise StaleEpochError(f"built on epoch {epoch}, now {batch.epoch}")
         rows: list[bytes | None] = []
         for store, key in decision.keys:
             statements = self._stores.get(store)
-            rows.append(
-                None if statements is None else connection.execute(statements.get, (key,)).get
-            )
+            rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
         changes = decision.decide(rows)
         stores = self._stores_after(changes) if changes.creates or changes.drops else self._stores
         for store, _, _ in changes.puts:
@@ -209,11 +218,11 @@ class GroupCommit:
             stores[store] = StoreStatements(store)
         return stores
 
-    def _apply(self, connection: apsw.Connection, batch: _Batch, changes: Changes) -> None:
+    def _apply(self, cursor: apsw.Cursor, batch: _Batch, changes: Changes) -> None:
         if changes.drops or changes.creates:
-            self._change_stores(connection, batch, changes)
+            self._change_stores(cursor, batch, changes)
         stores = self._stores
-        execute = connection.execute
+        execute = cursor.execute
         for store, key in changes.deletes:
             if store in stores:
                 batch.changed = True
@@ -231,27 +240,29 @@ class GroupCommit:
             batch.epoch += 1
             execute("UPDATE meta SET epoch = ?", (batch.epoch,))
 
-    def _change_stores(self, connection: apsw.Connection, batch: _Batch, changes: Changes) -> None:
+    def _change_stores(self, cursor: apsw.Cursor, batch: _Batch, changes: Changes) -> None:
         before = self._stores
         self._stores = self._stores_after(changes)
         batch.changed = True
         dropped = {store for store in changes.drops if store in before}
         for store in dropped:
-            connection.execute(before[store].drop)
-            connection.execute("DELETE FROM tallies WHERE store = ?", (store,))
+            batch.drops[store] = before[store].drop
+            cursor.execute("DELETE FROM tallies WHERE store = ?", (store,))
             batch.tallies.pop(store, None)
         for store in dict.fromkeys(changes.creates):
             if store not in before or store in dropped:
-                connection.execute(self._stores[store].create)
-                connection.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
+                if store in batch.drops:
+                    cursor.execute(batch.drops.pop(store))
+                cursor.execute(self._stores[store].create)
+                cursor.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
         self._stores_version += 1
-        connection.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
+        cursor.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
 
-    def _write_tallies(self, connection: apsw.Connection, batch: _Batch) -> None:
+    def _write_tallies(self, cursor: apsw.Cursor, batch: _Batch) -> None:
         for store, (rows, size) in batch.tallies.items():
             if rows or size:
                 batch.changed = True
-                connection.execute(
+                cursor.execute(
                     "UPDATE tallies SET rows = rows + ?, bytes = bytes + ? WHERE store = ?",
                     (rows, size, store),
                 )
@@ -267,10 +278,16 @@ class GroupCommit:
             self._waiting.extendleft(entry for entry, _, _ in reversed(batch.answers))
             self._next_batch()
             return
-        if not batch.answers:
-            # It failed before the first decision: refuse all that are waiting, rather than spin.
-            batch.answers = [(entry, None, None) for entry in self._waiting]
-            self._waiting.clear()
+        if batch.answers:
+            self._finish(batch, translated(error))
+        else:
+            self._refuse_waiting(error)
+
+    def _refuse_waiting(self, error: Exception) -> None:
+        """Refuse all that wait, when not even a transaction can be opened, rather than spin."""
+        batch = _Batch()
+        batch.answers = [(entry, None, None) for entry in self._waiting]
+        self._waiting.clear()
         self._finish(batch, translated(error))
 
     def _finish(self, batch: _Batch, error: Exception | None) -> None:
@@ -294,11 +311,11 @@ class GroupCommit:
             self._loop.call_soon(self._start)
             return
         self._busy = False
-        if self._idle is not None:
+        if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
-    def _commit_inline(self, connection: apsw.Connection, batch: _Batch) -> None:
-        error = self._commit(connection, batch)
+    def _commit_inline(self, batch: _Batch) -> None:
+        error = self._commit(batch)
         self._answer(batch, error)
         if self._checkpoint_is_due(batch):
             self._jobs.put(self._checkpoint_and_report)
@@ -319,12 +336,15 @@ class GroupCommit:
             self._loop.call_soon_threadsafe(call, *arguments)
 
     def _wait_for_turn(self) -> None:
-        self._turn.take()
-        self._tell_loop(self._run_batch)
+        try:
+            self._turn.take()
+        except OSError as error:
+            self._tell_loop(self._refuse_waiting, error)
+        else:
+            self._tell_loop(self._run_batch)
 
     def _commit_and_report(self, batch: _Batch) -> None:
-        assert self._connection is not None
-        error = self._commit(self._connection, batch)
+        error = self._commit(batch)
         if self._checkpoint_is_due(batch):
             self._tell_loop(self._answer, batch, error)
             self._checkpoint_and_report()
@@ -339,15 +359,19 @@ class GroupCommit:
 
     # In either.
 
-    def _commit(self, connection: apsw.Connection, batch: _Batch) -> Exception | None:
+    def _commit(self, batch: _Batch) -> Exception | None:
         """Commit; return None, or the error to report after making sure nothing was kept."""
+        connection = self._connection
+        assert connection is not None
         try:
+            for drop in batch.drops.values():
+                connection.execute(drop)
             connection.execute("COMMIT")
         except apsw.FullError as error:
             # The commit frame is written last, so a log that ran out of room does not have it.
             self._roll_back()
             return translated(error)
-        except apsw.Error as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody may be left waiting
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
         if batch.epoch > self._epoch_cell.get():
