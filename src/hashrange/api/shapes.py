@@ -128,7 +128,8 @@ class ListOf(Shape):
 
     def check_values(self, value: Any) -> None:
         for member in value:
-            self.member.check_values(member)
+            if member is not None:
+                self.member.check_values(member)
 
 
 @final

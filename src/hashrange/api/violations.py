@@ -13,6 +13,7 @@ import orjson
 from hashrange.errors import ValidationException
 
 _REPORTED_MAX: Final = 10
+_ECHO_LEVELS_MAX: Final = 100
 
 # How Java names the structures that occur in lists and maps, told apart by their members.
 _JAVA_NAMES: Final = (
@@ -105,22 +106,28 @@ def _raise_texts(texts: list[str]) -> NoReturn:
 
 def json_text(value: Any) -> str:
     """Return a value as compact JSON, as newer messages echo it."""
-    return orjson.dumps(value).decode()
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # nested too deep
+        return java_text(value)
 
 
-def java_text(value: Any) -> str:
-    """Return a value as Java prints it, as older messages echo it."""
+def java_text(value: Any, levels: int = _ECHO_LEVELS_MAX) -> str:
+    """Return a value as Java prints it, as older messages echo it, down to some level."""
     if value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, list):
-        return f"[{', '.join(map(java_text, value))}]"
-    if not isinstance(value, dict):
+    if not isinstance(value, (dict, list)):
         return str(value)
+    if not levels:
+        return "..."
+    if isinstance(value, list):
+        return f"[{', '.join([java_text(member, levels - 1) for member in value])}]"
+    members = {name: java_text(member, levels - 1) for name, member in value.items()}
     name = _java_name(value)
     if name is None:
-        return "{" + ", ".join(f"{key}={java_text(member)}" for key, member in value.items()) + "}"
-    members = (f"{key[0].lower()}{key[1:]}={java_text(value[key])}" for key in value)
-    return f"{name}({', '.join(members)})"
+        return "{" + ", ".join([f"{key}={text}" for key, text in members.items()]) + "}"
+    texts = [f"{key[0].lower()}{key[1:]}={text}" for key, text in members.items()]
+    return f"{name}({', '.join(texts)})"
 
 
 def _java_name(value: dict[str, Any]) -> str | None:

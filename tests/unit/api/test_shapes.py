@@ -275,3 +275,21 @@ def test_batch_write_item_reports_its_map_only_when_nothing_else_is_wrong() -> N
         "satisfy constraint: [Member must have length less than or equal to 25, "
         "Member must have length greater than or equal to 1]"
     )
+
+
+def test_a_null_in_a_list_is_a_broken_constraint() -> None:
+    request = {"RequestItems": {"table": {"Keys": [None]}}}
+    assert refusal(requests.BATCH_GET_ITEM, request) == errors(
+        broken("null", "requestItems.table.member.keys.1.member", "not be null")
+    )
+    requests.BATCH_GET_ITEM.check_values(request)
+
+
+def test_a_value_of_any_depth_is_echoed() -> None:
+    deep: dict[str, Any] = {"S": "leaf"}
+    for _ in range(1000):
+        deep = {"M": {"n": deep}}
+    get = {"RequestItems": {"bad!name": {"Keys": [{"pk": deep}]}}}
+    assert MAP_KEYS in refusal(requests.BATCH_GET_ITEM, get)
+    write = {"RequestItems": {"bad!name": [{"PutRequest": {"Item": {"pk": deep}}}]}}
+    assert MAP_KEYS in refusal(requests.BATCH_WRITE_ITEM, write)
