@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import final
 
@@ -24,7 +24,7 @@ from hashrange.engine.sqlite import (
     SqliteEngine,
     acquire_directory,
 )
-from hashrange.errors import EngineError
+from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.services.backfill import Backfill
 from hashrange.services.retention import drop_old_tokens
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
@@ -42,16 +42,6 @@ _SERVICE_PAUSE_SECONDS = 5.0
 
 Step = Callable[[], Awaitable[int]]
 """One bounded piece of background work; returns how much it did, 0 when nothing is left."""
-
-
-def build_dispatcher(engine: Engine, clock: Clock, delays: Delays | None = None) -> Dispatcher:
-    """Return everything below the wire; enough for tests that need no socket."""
-    catalog = Catalog(engine, clock, delays)
-
-    def make_context(account: str, region: str) -> Context:
-        return Context(account, region, catalog=catalog, engine=engine, clock=clock)
-
-    return Dispatcher(OPERATIONS, make_context)
 
 
 class StartError(Exception):
@@ -110,8 +100,39 @@ def bounds_of(settings: Settings) -> Bounds:
 
 
 @final
+class Database:
+    """Everything below the wire; enough for tests and in-process use, which need no socket."""
+
+    def __init__(self, engine: Engine, clock: Clock, delays: Delays | None = None) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.catalog = Catalog(engine, clock, delays)
+        self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
+        self._services: list[asyncio.Task[None]] = []
+
+    def start_services(self) -> None:
+        """Begin the background work, which only one process of a server may do."""
+        backfill = Backfill(self.engine, self.catalog, self.clock)
+        runs = [backfill.run(), _repeat(lambda: drop_old_tokens(self.engine, self.clock))]
+        for run in runs:
+            service = asyncio.create_task(run)
+            service.add_done_callback(_report_end)
+            self._services.append(service)
+
+    async def close(self) -> None:
+        """Stop the background work and let go of the data."""
+        for service in self._services:
+            service.cancel()
+        await asyncio.gather(*self._services, return_exceptions=True)
+        await self.engine.close()
+
+    def _make_context(self, account: str, region: str) -> Context:
+        return Context(account, region, catalog=self.catalog, engine=self.engine, clock=self.clock)
+
+
+@final
 class Application:
-    """One process of the server, from its engine to its socket."""
+    """One process of the server, from its data to its socket."""
 
     def __init__(
         self,
@@ -125,47 +146,41 @@ class Application:
         self._authenticator = authenticator
         self._clock = clock
         self._is_keeper = is_keeper
-        self._engine: Engine | None = None
+        self._database: Database | None = None
         self._server: Server | None = None
-        self._services: list[asyncio.Task[None]] = []
 
     async def start(self, listening: socket.socket) -> None:
         """Open the data and accept connections on a bound socket."""
         settings = self._settings
-        self._engine = open_engine(settings)
-        dispatcher = build_dispatcher(self._engine, self._clock, delays_of(settings))
+        database = Database(open_engine(settings), self._clock, delays_of(settings))
+        self._database = database
         bounds = bounds_of(settings)
-        edge = Edge(dispatcher, self._authenticator, bounds, _HEALTH_REGION)
+        edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION)
         self._server = Server(edge, bounds)
         await self._server.start(listening)
         if self._is_keeper:
-            self._services = [
-                asyncio.create_task(_run_service(step)) for step in self._steps(self._engine)
-            ]
-            backfill = Backfill(self._engine, Catalog(self._engine, self._clock), self._clock)
-            self._services.append(asyncio.create_task(backfill.run()))
+            database.start_services()
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
-        for service in self._services:
-            service.cancel()
-        await asyncio.gather(*self._services, return_exceptions=True)
-        if self._engine is not None:
-            await self._engine.close()
-
-    def _steps(self, engine: Engine) -> Sequence[Step]:
-        clock = self._clock
-        return [lambda: drop_old_tokens(engine, clock)]
+        if self._database is not None:
+            await self._database.close()
 
 
-async def _run_service(step: Step) -> None:
+async def _repeat(step: Step) -> None:
     """Repeat a step for as long as the process lives, resting when there is nothing to do."""
     while True:
         try:
             done = await step()
-        except EngineError:
+        except (CorruptionError, EngineError, UnknownOutcomeError):
             _LOGGER.exception("background work failed; it will be tried again")
             done = 0
         await asyncio.sleep(_SERVICE_PAUSE_SECONDS if not done else 0)
+
+
+def _report_end(service: asyncio.Task[None]) -> None:
+    """Say so when background work ends by anything but a stop, which only a bug can cause."""
+    if not service.cancelled() and service.exception() is not None:
+        _LOGGER.critical("background work ended", exc_info=service.exception())
