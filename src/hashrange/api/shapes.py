@@ -169,6 +169,8 @@ class MapOf(Shape):
         fits = self.member.fits
         key = self.key
         lengths = self.lengths
+        if key is None and lengths is None:
+            return all(map(fits, value.values()))
         for name, member in value.items():
             if not fits(member) or (key is not None and not key.fits(name)):
                 return False
