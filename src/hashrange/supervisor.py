@@ -269,9 +269,9 @@ def _write_byte(descriptor: int) -> None:
 def _bind(host: str, port: int, *, is_shared: bool) -> socket.socket:
     """Return a bound socket; refuses a port that any other program listens on."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        # A name such as localhost has both kinds of address; clients try the older kind always.
+        family, kind, protocol, _, address = min(found, key=lambda entry: entry[0])
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

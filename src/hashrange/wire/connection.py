@@ -140,6 +140,8 @@ class Connection(asyncio.Protocol):
         self.phase = _LINGER
         self._drop_input()
         self._server.forget(self)
+        # The parser refers back to this object; without it, both go as soon as they are let go.
+        del self._parser
 
     def pause_writing(self) -> None:
         self._is_choked = True
