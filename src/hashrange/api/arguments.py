@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
+from functools import lru_cache
 from typing import Any, Final, Literal, final
 
 from hashrange.errors import ValidationException
+from hashrange.expressions.binding import PREPARED_MAX, NamePairs, may_keep
 from hashrange.expressions.conditions import Condition, prepare_condition
 from hashrange.expressions.key_conditions import KeyCondition, prepare_key_condition
 from hashrange.expressions.legacy import (
@@ -33,7 +35,7 @@ Kind = Literal["put", "delete", "update", "check"]
 
 ENVELOPE: Final = "1 validation error detected: "
 
-_NO_NAMES: Final[tuple[tuple[str, str], ...]] = ()
+_NO_NAMES: Final[NamePairs] = ()
 _NO_VALUES: Final[dict[str, Value]] = {}
 _WRITE_EXPRESSIONS: Final = ("ConditionExpression",)
 _WRITE_LEGACY: Final = ("Expected", "ConditionalOperator")
@@ -49,6 +51,7 @@ _QUERY_LEGACY: Final = ("AttributesToGet", "QueryFilter", "ConditionalOperator",
 _INVALID: Final = "One or more parameter values were invalid: "
 _is_name: Final = re.compile(r"#[A-Za-z0-9_]+").fullmatch
 _is_value: Final = re.compile(r":[A-Za-z0-9_]+").fullmatch
+_are_values: Final = re.compile(r"(?::[A-Za-z0-9_]{1,254})++").fullmatch
 
 
 @final
@@ -107,8 +110,8 @@ def _read_write(request: Request, wording: int) -> WriteArguments:
     ):
         return _NOTHING
     _check_mixture(request, _WRITE_EXPRESSIONS, _WRITE_LEGACY)
-    _check_variables(request, _WRITE_EXPRESSIONS, _WRITE_EXPRESSIONS, wording)
     if text is None:
+        _check_variables(request, _WRITE_EXPRESSIONS, _WRITE_EXPRESSIONS, wording)
         return WriteArguments(_read_expected(request, wording), None)
     names = _read_names(request)
     values = _read_values(request, wording)
@@ -120,10 +123,10 @@ def _read_write(request: Request, wording: int) -> WriteArguments:
 
 def _read_update(request: Request, wording: int) -> WriteArguments:
     _check_mixture(request, _UPDATE_EXPRESSIONS, _UPDATE_LEGACY)
-    _check_variables(request, _UPDATE_EXPRESSIONS, _UPDATE_EXPRESSIONS, wording)
     update_text = request.get("UpdateExpression")
     condition_text = request.get("ConditionExpression")
     if update_text is None and condition_text is None:
+        _check_variables(request, _UPDATE_EXPRESSIONS, _UPDATE_EXPRESSIONS, wording)
         update = None
         if request.get("AttributeUpdates") is not None:
             update = read_attribute_updates(request["AttributeUpdates"], _inner(wording))
@@ -198,9 +201,10 @@ def read_scan_arguments(request: Request) -> QueryArguments:
 def read_query_arguments(request: Request) -> QueryArguments:
     """Read key condition, filter and projection of Query."""
     _check_query_mixture(request)
-    _check_variables(
-        request, _QUERY_EXPRESSIONS, ("FilterExpression", "KeyConditionExpression"), BARE
-    )
+    if request.get("KeyConditionExpression") is None:
+        _check_variables(
+            request, _QUERY_EXPRESSIONS, ("FilterExpression", "KeyConditionExpression"), BARE
+        )
     filter = _read_legacy_filter(request, "QueryFilter", BARE)
     projection = _read_attributes_to_get(request)
     _check_select(request)
@@ -249,11 +253,14 @@ def _check_query_mixture(request: Request) -> None:
 
 def _check_mixture(request: Request, expressions: Iterable[str], legacy: Iterable[str]) -> None:
     """Refuse expressions beside legacy parameters."""
-    old = [parameter for parameter in legacy if request.get(parameter) is not None]
-    if not old:
+    for parameter in legacy:
+        if parameter in request and request[parameter] is not None:
+            break
+    else:
         return
     new = [parameter for parameter in expressions if request.get(parameter) is not None]
     if new:
+        old = [parameter for parameter in legacy if request.get(parameter) is not None]
         raise ValidationException(
             "Can not use both expression and non-expression parameters in the same request: "
             f"Non-expression parameters: {{{', '.join(old)}}} "
@@ -285,26 +292,32 @@ def _names_without_expressions() -> ValidationException:
     )
 
 
-def _read_names(request: Request) -> tuple[tuple[str, str], ...]:
+def _read_names(request: Request) -> NamePairs:
     """Check ExpressionAttributeNames; return them in the form expressions are kept under."""
     names: Mapping[str, str] | None = request.get("ExpressionAttributeNames")
     if names is None:
         return _NO_NAMES
     if not names:
         raise ValidationException("ExpressionAttributeNames must not be empty")
-    for placeholder, name in names.items():
+    pairs = tuple(names.items())
+    return _kept_names(pairs) if may_keep(pairs) else _checked_names(pairs)
+
+
+def _checked_names(pairs: NamePairs) -> NamePairs:
+    for placeholder, name in pairs:
         if not _is_name(placeholder):
             raise _syntax_error("ExpressionAttributeNames", placeholder)
         _check_placeholder_size("ExpressionAttributeNames", placeholder)
         if not name:
             raise _invalid_name("Empty attribute name", placeholder)
-        if len(name) > ATTRIBUTE_NAME_BYTES_MAX // 4 and (
-            len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX
-        ):
+        if len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX:
             raise _invalid_name(
                 "Attribute name is too large, must be less than 65536 bytes", placeholder
             )
-    return tuple(names.items())
+    return pairs
+
+
+_kept_names = lru_cache(PREPARED_MAX)(_checked_names)
 
 
 def _invalid_name(reason: str, placeholder: str) -> ValidationException:
@@ -320,10 +333,13 @@ def _read_values(request: Request, wording: int) -> Mapping[str, Value]:
         return _NO_VALUES
     if not values:
         raise ValidationException("ExpressionAttributeValues must not be empty")
-    for placeholder in values:
-        if not _is_value(placeholder):
-            raise _syntax_error("ExpressionAttributeValues", placeholder)
-        _check_placeholder_size("ExpressionAttributeValues", placeholder)
+    # One match for all of them; which one is wrong matters only if one is.
+    joined = "".join(values)
+    if not _are_values(joined) or joined.count(":") != len(values):
+        for placeholder in values:
+            if not _is_value(placeholder):
+                raise _syntax_error("ExpressionAttributeValues", placeholder)
+            _check_placeholder_size("ExpressionAttributeValues", placeholder)
     check_values(values, _inner(wording))
     return values
 
@@ -367,6 +383,8 @@ def _unused(parameter: str, placeholders: Iterable[str]) -> ValidationException:
 def _read_legacy_filter(request: Request, parameter: str, wording: int) -> Condition | None:
     conditions = request.get(parameter)
     operator = request.get("ConditionalOperator")
+    if conditions is None and operator is None:
+        return None
     condition = None if not conditions else read_filter(conditions, operator, wording)
     check_conditional_operator(operator, conditions)
     return condition

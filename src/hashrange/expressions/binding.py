@@ -9,7 +9,7 @@ that error is the last of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, Protocol, final
+from typing import Final, NoReturn, Protocol, final
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.nodes import Element, Operand, Path, PathNode, ValueNode
@@ -17,11 +17,26 @@ from hashrange.expressions.parser import invalid
 from hashrange.expressions.paths import print_path
 from hashrange.model.values import Value, compare
 
-Names = Mapping[str, str]
+NamePairs = tuple[tuple[str, str], ...]
+"""Names by placeholder, in the form expressions are kept under."""
+
 Values = Mapping[str, Value]
+
+PREPARED_MAX: Final = 4096
+"""How many expressions of one sort are kept, bound to their names."""
+
+_KEPT_NAMES_CHARACTERS_MAX: Final = 2048
 
 _ATTRIBUTE_TYPES = frozenset(("B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M"))
 _ATTRIBUTE_TYPES_PRINTED = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+
+
+def may_keep(names: NamePairs) -> bool:
+    """Say whether names are short enough for what depends on them to be kept."""
+    characters = 0
+    for placeholder, name in names:
+        characters += len(placeholder) + len(name)
+    return characters <= _KEPT_NAMES_CHARACTERS_MAX
 
 
 class Check(Protocol):
@@ -134,9 +149,9 @@ class Binder:
 
     __slots__ = ("attributes", "checks", "kind", "names", "nested", "used_names", "used_values")
 
-    def __init__(self, kind: str, names: Names) -> None:
+    def __init__(self, kind: str, names: NamePairs) -> None:
         self.kind = kind
-        self.names = names
+        self.names = dict(names)
         self.used_names: set[str] = set()
         self.used_values: set[str] = set()
         self.checks: list[Check] = []

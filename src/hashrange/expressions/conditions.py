@@ -10,11 +10,14 @@ from typing import Final, final
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import (
+    PREPARED_MAX,
     BetweenBounds,
     Binder,
+    NamePairs,
     Refused,
     TypeName,
     Values,
+    may_keep,
     run_checks,
 )
 from hashrange.expressions.nodes import (
@@ -56,9 +59,6 @@ from hashrange.expressions.predicates import (
 from hashrange.expressions.statics import check_condition
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX
 from hashrange.model.values import Item
-
-PREPARED_MAX: Final = 4096
-"""How many expressions of one sort are kept, bound to their names."""
 
 _ORDERED: Final = frozenset(("S", "N", "B"))
 _TEXT: Final = frozenset(("S", "B"))
@@ -122,15 +122,16 @@ class PreparedCondition:
         return Condition(self._predicate, values, self.attributes, self.nested_attributes)
 
 
-@lru_cache(PREPARED_MAX)
-def prepare_condition(
-    kind: str, text: str, names: tuple[tuple[str, str], ...]
-) -> PreparedCondition:
-    """Parse a condition expression and bind it to its names."""
+def prepare_condition(kind: str, text: str, names: NamePairs) -> PreparedCondition:
+    """Parse a condition expression and bind it to its names, or find it prepared."""
+    return _kept(kind, text, names) if may_keep(names) else _prepare(kind, text, names)
+
+
+def _prepare(kind: str, text: str, names: NamePairs) -> PreparedCondition:
     parser = Parser(kind, text)
     node = parser.condition()
     check_condition(kind, node)
-    binder = Binder(kind, dict(names))
+    binder = Binder(kind, names)
     predicate = None
     try:
         predicate = bind_condition(binder, node)
@@ -139,6 +140,9 @@ def prepare_condition(
     except ValidationException as error:
         binder.checks.append(Refused(error.message))
     return PreparedCondition(binder, predicate)
+
+
+_kept = lru_cache(PREPARED_MAX)(_prepare)
 
 
 def bind_condition(binder: Binder, node: ConditionNode) -> Predicate:

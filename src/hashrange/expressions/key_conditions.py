@@ -10,8 +10,17 @@ from functools import lru_cache
 from typing import Final, NoReturn, final
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.binding import Binder, Check, Refused, Values, run_checks
-from hashrange.expressions.conditions import PREPARED_MAX, bind_condition
+from hashrange.expressions.binding import (
+    PREPARED_MAX,
+    Binder,
+    Check,
+    NamePairs,
+    Refused,
+    Values,
+    may_keep,
+    run_checks,
+)
+from hashrange.expressions.conditions import bind_condition
 from hashrange.expressions.nodes import (
     CallNode,
     ComparisonNode,
@@ -206,13 +215,16 @@ class PreparedKeyCondition:
         )
 
 
-@lru_cache(PREPARED_MAX)
-def prepare_key_condition(text: str, names: tuple[tuple[str, str], ...]) -> PreparedKeyCondition:
-    """Parse a key condition expression and bind it to its names."""
+def prepare_key_condition(text: str, names: NamePairs) -> PreparedKeyCondition:
+    """Parse a key condition expression and bind it to its names, or find it prepared."""
+    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+
+
+def _prepare(text: str, names: NamePairs) -> PreparedKeyCondition:
     parser = Parser(KIND, text)
     node = parser.condition()
     check_condition(KIND, node)
-    binder = Binder(KIND, dict(names))
+    binder = Binder(KIND, names)
     tests: dict[str, _NamedTest] = {}
     structure = None
     try:
@@ -227,6 +239,9 @@ def prepare_key_condition(text: str, names: tuple[tuple[str, str], ...]) -> Prep
         except ValidationException as error:
             structure = error
     return PreparedKeyCondition(binder, tuple(tests.values()), structure)
+
+
+_kept = lru_cache(PREPARED_MAX)(_prepare)
 
 
 def _collect(binder: Binder, node: ConditionNode, tests: dict[str, _NamedTest]) -> None:

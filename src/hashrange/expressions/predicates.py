@@ -118,10 +118,10 @@ _ACCEPTED_ORDERS: Final[dict[str, tuple[int, ...]]] = {
 
 def _order(left: Value | None, right: Value | None) -> int | None:
     """Compare two operands; None if they have no order."""
-    if left is None or right is None or left.keys() != right.keys():
+    if left is None or right is None:
         return None
     (kind,) = left
-    return compare(left, right) if kind in _ORDERED else None
+    return compare(left, right) if kind in right and kind in _ORDERED else None
 
 
 @final

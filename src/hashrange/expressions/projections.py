@@ -10,8 +10,14 @@ from functools import lru_cache
 from typing import final
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.binding import Binder, Refused, run_checks
-from hashrange.expressions.conditions import PREPARED_MAX
+from hashrange.expressions.binding import (
+    PREPARED_MAX,
+    Binder,
+    NamePairs,
+    Refused,
+    may_keep,
+    run_checks,
+)
 from hashrange.expressions.nodes import Path
 from hashrange.expressions.parser import Parser
 from hashrange.expressions.paths import Tree, check_overlaps, path_tree
@@ -86,14 +92,17 @@ class PreparedProjection:
         return self.projection
 
 
-@lru_cache(PREPARED_MAX)
-def prepare_projection(text: str, names: tuple[tuple[str, str], ...]) -> PreparedProjection:
-    """Parse a projection expression and bind it to its names."""
+def prepare_projection(text: str, names: NamePairs) -> PreparedProjection:
+    """Parse a projection expression and bind it to its names, or find it prepared."""
+    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+
+
+def _prepare(text: str, names: NamePairs) -> PreparedProjection:
     kind = "ProjectionExpression"
     nodes = Parser(kind, text).projection()
     for node in nodes:
         check_path(kind, node)
-    binder = Binder(kind, dict(names))
+    binder = Binder(kind, names)
     projection = None
     try:
         paths = [binder.path(node) for node in nodes]
@@ -102,3 +111,6 @@ def prepare_projection(text: str, names: tuple[tuple[str, str], ...]) -> Prepare
     except ValidationException as error:
         binder.checks.append(Refused(error.message))
     return PreparedProjection(binder, projection)
+
+
+_kept = lru_cache(PREPARED_MAX)(_prepare)

@@ -19,9 +19,16 @@ from hashrange.expressions.actions import (
     SetAction,
     SetAttribute,
 )
-from hashrange.expressions.binding import Binder, Refused, Values, run_checks
+from hashrange.expressions.binding import (
+    PREPARED_MAX,
+    Binder,
+    NamePairs,
+    Refused,
+    Values,
+    may_keep,
+    run_checks,
+)
 from hashrange.expressions.charges import Charge, charge_update
-from hashrange.expressions.conditions import PREPARED_MAX
 from hashrange.expressions.nodes import (
     ActionNode,
     ArithmeticNode,
@@ -167,14 +174,17 @@ class PreparedUpdate:
         return Update(self._actions, self._touched, values, self._charge)
 
 
-@lru_cache(PREPARED_MAX)
-def prepare_update(text: str, names: tuple[tuple[str, str], ...]) -> PreparedUpdate:
-    """Parse an update expression and bind it to its names."""
+def prepare_update(text: str, names: NamePairs) -> PreparedUpdate:
+    """Parse an update expression and bind it to its names, or find it prepared."""
+    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+
+
+def _prepare(text: str, names: NamePairs) -> PreparedUpdate:
     parser = Parser(KIND, text)
     sections = parser.update()
     check_update(KIND, sections)
     nodes = [action for section in sections for action in section.actions]
-    binder = Binder(KIND, dict(names))
+    binder = Binder(KIND, names)
     paths: list[Path] = []
     actions: list[Action] | None = None
     charge = None
@@ -195,6 +205,9 @@ def prepare_update(text: str, names: tuple[tuple[str, str], ...]) -> PreparedUpd
     except ValidationException as error:
         binder.checks.append(Refused(error.message))
     return PreparedUpdate(binder, paths, actions, charge)
+
+
+_kept = lru_cache(PREPARED_MAX)(_prepare)
 
 
 def _bind_action(binder: Binder, node: ActionNode, path: Path) -> Action:
