@@ -18,11 +18,13 @@ from typing import Final, final
 import apsw
 
 SECTOR_BYTES: Final = 512
+SYNC_FAILURE_CHANCE: Final = 0.1
+WRITE_FAILURE_CHANCE: Final = 0.002
 
 
 @final
 class Event:
-    """One thing that happened: to a file, or (ack) to the test's own ledger."""
+    """One thing that happened: to a file, or (ack, refusal, unknown) to what callers know."""
 
     __slots__ = ("content", "file", "kind", "offset")
 
@@ -44,6 +46,8 @@ class Recorder(apsw.VFS):
         self.journal: list[Event] = []
         self.failing_syncs = 0
         self.room_bytes: int | None = None
+        # Decides before each sync and write whether it fails; None: never.
+        self.mishaps: random.Random | None = None
         super().__init__(self.name, "unix")
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
@@ -56,6 +60,14 @@ class Recorder(apsw.VFS):
     def acknowledge(self, number: int) -> None:
         """Note that the test was told, at this moment, that something is durable."""
         self.journal.append(Event("ack", "", offset=number))
+
+    def refuse(self, number: int) -> None:
+        """Note that the test was told, at this moment, that something did not happen."""
+        self.journal.append(Event("refusal", "", offset=number))
+
+    def wonder(self, number: int) -> None:
+        """Note that the test was told, at this moment, that nobody knows."""
+        self.journal.append(Event("unknown", "", offset=number))
 
     def excepthook(self, *_: object) -> bool:
         """Keep quiet: the error reaches the caller anyhow."""
@@ -77,6 +89,8 @@ class _RecordedFile(apsw.VFSFile):
             recorder.room_bytes -= len(data)
             if recorder.room_bytes < 0:
                 raise apsw.FullError("no room, as planned")
+        if recorder.mishaps is not None and recorder.mishaps.random() < WRITE_FAILURE_CHANCE:
+            raise apsw.FullError("no room, by chance")
         super().xWrite(data, offset)
         recorder.journal.append(Event("write", self.file, bytes(data), offset))
 
@@ -90,12 +104,29 @@ class _RecordedFile(apsw.VFSFile):
             recorder.failing_syncs -= 1
             recorder.journal.append(Event("failed sync", self.file))
             raise apsw.IOError("sync failed, as planned")
+        if recorder.mishaps is not None and recorder.mishaps.random() < SYNC_FAILURE_CHANCE:
+            recorder.journal.append(Event("failed sync", self.file))
+            raise apsw.IOError("sync failed, by chance")
         super().xSync(flags)
         recorder.journal.append(Event("sync", self.file))
 
     def excepthook(self, *_: object) -> bool:
         """Keep quiet: the error reaches the caller anyhow."""
         return True
+
+
+@final
+class Told:
+    """What callers had been told at the moment power was lost."""
+
+    def __init__(self) -> None:
+        self.acknowledged: set[int] = set()
+        self.refused: set[int] = set()
+        self.unknown: set[int] = set()
+
+    def note(self, event: Event) -> None:
+        told = {"ack": self.acknowledged, "refusal": self.refused, "unknown": self.unknown}
+        told[event.kind].add(event.offset)
 
 
 @final
@@ -156,15 +187,15 @@ def _sectors(event: Event) -> Iterator[tuple[int, bytes]]:
 
 def images(
     before: dict[str, bytes], journal: list[Event], moments: list[int], dice: random.Random
-) -> Iterator[tuple[set[int], dict[str, bytes]]]:
-    """For each moment yield what had been acknowledged and the files a power loss could leave."""
+) -> Iterator[tuple[Told, dict[str, bytes]]]:
+    """For each moment yield what had been told by then and the files a power loss could leave."""
     files = {name: _File(bytearray(content)) for name, content in before.items()}
-    acknowledged: set[int] = set()
+    told = Told()
     position = 0
     for moment in sorted(moments):
         for event in journal[position:moment]:
-            if event.kind == "ack":
-                acknowledged.add(event.offset)
+            if not event.file:
+                told.note(event)
                 continue
             file = files.setdefault(event.file, _File(None))
             if event.kind == "sync":
@@ -178,7 +209,7 @@ def images(
         position = moment
         left = {name: file.image(dice) for name, file in files.items()}
         yield (
-            set(acknowledged),
+            told,
             {name: bytes(content) for name, content in left.items() if content is not None},
         )
 

@@ -120,11 +120,11 @@ def test_a_write_refused_by_a_failing_sync_does_not_come_back_after_a_loss_of_po
     # Right after the refusal is when the log would still have it, were it not fenced.
     later = [dice.randrange(refused_at, len(recorder.journal) + 1) for _ in range(IMAGES_LATER)]
     moments = [refused_at, *later]
-    for index, (acknowledged, files) in enumerate(images({}, recorder.journal, moments, dice)):
+    for index, (told, files) in enumerate(images({}, recorder.journal, moments, dice)):
         restore(tmp_path / f"image{index}", files)
         found = keys_in(tmp_path / f"image{index}")
         assert b"refused" not in found
-        expected = {b"before"} | {b"%d" % number for number in acknowledged if number > 0}
+        expected = {b"before"} | {b"%d" % number for number in told.acknowledged if number > 0}
         assert expected <= set(found)
 
 

@@ -1,0 +1,76 @@
+"""What only the SQLite engine promises: a bounded log, and reads that pin nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
+from hashrange.engine.sqlite_files import DATABASE_NAME
+from hashrange.errors import EngineError
+from tests.engine.decisions import plain, put
+
+CHECKPOINT_BYTES = 200_000
+
+
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+async def test_the_log_stays_short_under_writes_and_half_read_ranges(
+    tmp_path: Path, durability: Durability
+) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path, durability=durability, checkpoint_bytes=CHECKPOINT_BYTES)
+    await engine.write(plain(creates=["t"]))
+    log = tmp_path / f"{DATABASE_NAME}-wal"
+    longest = 0
+
+    async def work(writer: int) -> None:
+        nonlocal longest
+        for number in range(40):
+            await engine.write(put("t", b"%d/%d" % (writer, number), b"x" * 4000))
+            await engine.range("t", b"", b"\xff", reverse=False, rows_max=3, bytes_max=1 << 20)
+            await engine.read([("t", b"0/0"), ("t", b"absent")])
+            longest = max(longest, log.stat().st_size)
+
+    await asyncio.gather(*(work(writer) for writer in range(10)))
+    await engine.close()
+    lock.release()
+    # About three megabytes went through it, each row dirtying a few pages.
+    assert longest < 10 * CHECKPOINT_BYTES
+
+
+async def test_a_closed_engine_refuses_politely(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    await engine.close()
+    for call in (
+        engine.write(plain()),
+        engine.read([("t", b"k")]),
+        engine.range("t", b"", b"z", reverse=False, rows_max=1, bytes_max=1),
+        engine.tally("t"),
+    ):
+        with pytest.raises(EngineError):
+            await call
+    lock.release()
+
+
+@pytest.mark.parametrize("name", ["", "T", "a-b", "a b", 'a"b', "x" * 201, "ä"])
+async def test_a_store_needs_a_plain_name(tmp_path: Path, name: str) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    with pytest.raises(EngineError, match="not a store name"):
+        await engine.write(plain(creates=[name]))
+    with pytest.raises(EngineError, match="not a store name"):
+        await engine.read([(name, b"k")])
+    await engine.close()
+    lock.release()
+
+
+async def test_a_store_may_carry_a_word_of_sql(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    await engine.write(plain(creates=["select", "1"], puts=[("select", b"k", b"v")]))
+    assert await engine.read([("select", b"k"), ("1", b"k")]) == [b"v", None]
+    await engine.close()
+    lock.release()
