@@ -49,6 +49,7 @@ class RunningServer:
         self.bounds = bounds
         self.credentials = credentials
         self.waiting = 0
+        self.errors = []
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -60,6 +61,8 @@ class RunningServer:
 
     async def _serve(self):
         self.loop = asyncio.get_running_loop()
+        # Nothing may go wrong behind the client's back.
+        self.loop.set_exception_handler(lambda loop, context: self.errors.append(context))
         self.gate = asyncio.Event()
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
@@ -112,6 +115,7 @@ class RunningServer:
     def join(self):
         self._thread.join(WAIT_SECONDS_MAX)
         assert not self._thread.is_alive()
+        assert not self.errors
 
 
 class Client:

@@ -173,3 +173,14 @@ def test_a_half_closed_client_still_gets_its_answers(start_server, connect):
     server.open_gate()
     assert [client.response()[0] for _ in range(2)] == [200, 200]
     assert client.is_closed()
+
+
+def test_what_follows_the_last_request_of_a_connection_is_dropped(start_server, connect):
+    server = start_server()
+    client = connect(server)
+    rest = post("Echo") * 40 + post("Echo", Connection="close") + post("Echo") * 40
+    client.send(post("Wait") + rest)
+    eventually(lambda: server.waiting)
+    server.open_gate()
+    assert [client.response()[0] for _ in range(42)] == [200] * 42
+    assert client.is_closed()

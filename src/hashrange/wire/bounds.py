@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hashrange.limits import REQUEST_BODY_BYTES_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What one server process accepts; the defaults suit one machine."""
 
     header_bytes_max: int = 64 * 1024
-    # The largest request DynamoDB takes.
-    body_bytes_max: int = 16 * 1024 * 1024
+    body_bytes_max: int = REQUEST_BODY_BYTES_MAX
     # Beyond this many connections a request is answered with 503; beyond twice as many, the
     # connection is dropped unanswered.
     connections_max: int = 4096
