@@ -393,6 +393,34 @@ def test_a_global_index_does_not_fetch(client, indexed, refused):
         client.query(**request, ConsistentRead=True)
 
 
+@pytest.mark.parametrize(("index", "key"), [("keys", "p"), ("g_keys", "a")])
+def test_a_query_filters_by_projected_attributes_only(client, indexed, refused, index, key):
+    text = (
+        f"One or more parameter values were invalid: Secondary index {index} does not project one "
+        "or more filter attributes: [d]"
+    )
+    with refused("ValidationException", text):
+        client.query(
+            TableName=indexed,
+            IndexName=index,
+            KeyConditionExpression=f"{key} = :v",
+            FilterExpression="d = :d",
+            ExpressionAttributeValues={":v": {"S": key}, ":d": {"S": "d"}},
+        )
+
+
+@pytest.mark.beyond_dynamodb_local("its scans of indexes filter whole items")
+@pytest.mark.parametrize("index", ["keys", "g_keys"])
+def test_a_scan_of_an_index_finds_other_attributes_absent(client, indexed, index):
+    found = client.scan(
+        TableName=indexed,
+        IndexName=index,
+        FilterExpression="d = :d",
+        ExpressionAttributeValues={":d": {"S": "d"}},
+    )
+    assert (found["Count"], found["ScannedCount"]) == (0, 1)
+
+
 def test_index_entries_follow_updates_and_deletes(client, tables):
     table = tables.create("p:S", indexes={"by_g": ("g:S",)})
 

@@ -29,7 +29,7 @@ def show(report: Report, limit: int) -> None:
     write = sys.stdout.write
     for operation, count in sorted(report.requests.items()):
         write(f"{operation:22}{count:7} sent, {report.succeeded[operation]:6} succeeded on Local\n")
-    reasons = {rule.name: rule.reason for rule in explained.RULES}
+    reasons = {rule.name: rule.reason for rule in (*explained.ADJUSTMENTS, *explained.RULES)}
     for name, count in report.explained.most_common():
         write(f"explained {count:6}  {name}: {reasons[name]}\n")
     found = sorted(report.findings.values(), key=lambda finding: -finding.seen)

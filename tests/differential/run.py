@@ -11,7 +11,6 @@ from tests.differential.comparison import (
     ask,
     canonical,
     difference,
-    first_difference,
     kind_of,
 )
 from tests.differential.minimise import minimise
@@ -105,23 +104,31 @@ class Run:
         self.report.requests[operation] += 1
         self.report.succeeded[operation] += local.reply.status == 200
         self.remember_start_keys(request, local)
-        sentence = difference(operation, body, local, ours)
-        if sentence is None:
-            return
-        if not self.is_explained(explained.Case(operation, body, local, ours)):
+        sentence = self.compare(operation, body, (local, ours))
+        if sentence:
             self.note(request, sentence, before)
-        if not request.is_read() and 200 in (local.reply.status, ours.reply.status):
+        is_apart = sentence or local.reply.status != ours.reply.status
+        if is_apart and not request.is_read():
             for table in request.tables:
                 self.make_equal(table)
 
     def ask_both(self, operation: str, body: Any) -> tuple[Answer, Answer]:
         return ask(self.local, operation, body), ask(self.ours, operation, body)
 
-    def is_explained(self, case: explained.Case) -> bool:
-        rule = explained.explain(case)
-        if rule:
-            self.report.explained[rule.name] += 1
-        return rule is not None
+    def compare(
+        self, operation: str, body: Any, answers: tuple[Answer, Answer], is_counted: bool = True
+    ) -> str | None:
+        """Return how two answers differ beyond what is explained."""
+        if difference(operation, body, *answers) is None:
+            return None
+        case, names = explained.adjusted(explained.Case(operation, body, *answers))
+        sentence = difference(operation, body, case.local, case.ours)
+        if sentence:
+            rule = explained.explain(case)
+            names = [rule.name] if rule else []
+        if is_counted:
+            self.report.explained.update(names)
+        return None if names else sentence
 
     def note(self, request: Request, sentence: str, before: Item | None) -> None:
         """Keep the first example of a kind, made small, and count the others."""
@@ -132,8 +139,8 @@ class Run:
         body = request.body
         if request.is_read() or request.operation in ("PutItem", "UpdateItem", "DeleteItem"):
             body = minimise(body, lambda candidate: self.differs(request, candidate, kind, before))
-            sentence = difference(request.operation, body, *self.ask_again(request, body, before))
-            sentence = sentence or "differs only at times"
+            answers = self.ask_again(request, body, before)
+            sentence = self.compare(request.operation, body, answers, False) or sentence
         schema = request.tables[0].request() if request.tables else None
         self.report.findings[kind] = Finding(
             kind, sentence, request.operation, body, before, schema
@@ -154,7 +161,7 @@ class Run:
 
     def differs(self, request: Request, body: Any, kind: str, before: Item | None) -> bool:
         answers = self.ask_again(request, body, before)
-        sentence = difference(request.operation, body, *answers)
+        sentence = self.compare(request.operation, body, answers, False)
         return sentence is not None and kind_of(request.operation, sentence) == kind
 
     def item_before(self, request: Request) -> Item | None:
@@ -221,8 +228,8 @@ class Run:
                 if answer.reply.status == 200 and name not in existing:
                     endpoint.wait_active(name)
                     endpoint.call("DeleteTable", {"TableName": name})
-        sentence = difference(operation, body, local, ours)
-        if sentence and not self.is_explained(explained.Case(operation, body, local, ours)):
+        sentence = self.compare(operation, body, (local, ours))
+        if sentence:
             self.note(Request(operation, body, []), sentence, None)
 
 

@@ -71,9 +71,20 @@ def _find_index(table: Table, request: Request) -> Index | None:
 
 
 def _reaches_beyond(index: Index, request: Request, arguments: QueryArguments) -> bool:
-    """Tell whether attributes are wanted that the index does not hold; only local ones may."""
+    """Tell whether attributes are wanted that the index does not hold; only local ones may.
+
+    A filter never reaches beyond: a query naming other attributes is refused, a scan finds them
+    absent.
+    """
     if index.projected is None:
         return False
+    if arguments.filter is not None and arguments.key_condition is not None:
+        unseen = sorted(arguments.filter.attributes - index.projected)
+        if unseen:
+            raise ValidationException(
+                f"{_INVALID}Secondary index {index.name} does not project one or more filter "
+                f"attributes: [{', '.join(unseen)}]"
+            )
     if request.get("Select") == "ALL_ATTRIBUTES":
         if index.is_global:
             raise ValidationException(
@@ -81,12 +92,9 @@ def _reaches_beyond(index: Index, request: Request, arguments: QueryArguments) -
                 f"index {index.name} because its projection type is not ALL"
             )
         return True
-    wanted: set[str] = set()
-    if arguments.projection is not None:
-        wanted |= arguments.projection.attributes
-    if arguments.filter is not None and not index.is_global:
-        wanted |= arguments.filter.attributes
-    missing = sorted(wanted - index.projected)
+    if arguments.projection is None:
+        return False
+    missing = sorted(arguments.projection.attributes - index.projected)
     if missing and index.is_global:
         raise ValidationException(
             f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
