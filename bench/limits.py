@@ -1,11 +1,12 @@
 """The limits Hashrange is measured against: HTTP that does nothing, SQLite without HTTP.
 
-    python -m bench.limits PORT              start the do-nothing responder
+python -m bench.limits PORT              start the do-nothing responder
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import json
 import random
 import sys
@@ -62,7 +63,7 @@ async def respond(port: int) -> None:
 RESPONDER = Kind(
     "do-nothing HTTP responder",
     lambda: True,
-    lambda: f"uvloop {uvloop.__version__}",
+    lambda: f"uvloop {importlib.metadata.version('uvloop')}",
     lambda port, _directory: [sys.executable, "-m", "bench.limits", str(port)],
     None,
 )

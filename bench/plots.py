@@ -47,7 +47,9 @@ def bar_groups(
     return _document(y, title, parts)
 
 
-def lines(title: str, x_label: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]]) -> str:
+def lines(
+    title: str, x_label: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]]
+) -> str:
     """Draw lines from 0, each on its own scale, with their last and largest values named."""
     top, height, left = 70, 220, 20
     parts = [_text(10, 22, title, "title"), *_legend([name for name, _ in series])]
@@ -67,7 +69,9 @@ def lines(title: str, x_label: str, series: Sequence[tuple[str, Sequence[tuple[f
             _text(left + width + 8, at + 4 + 14 * number % 28, f"{last:,.1f} (max {largest:,.1f})")
         )
     bottom = top + height
-    parts.append(f'<line class="axis" x1="{left}" y1="{bottom}" x2="{left + width}" y2="{bottom}"/>')
+    parts.append(
+        f'<line class="axis" x1="{left}" y1="{bottom}" x2="{left + width}" y2="{bottom}"/>'
+    )
     parts.append(_text(left, bottom + 18, f"0 … {x_max:,.0f} {x_label}", "value"))
     return _document(bottom + 30, title, parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from bench.servers import Server
@@ -19,8 +19,7 @@ def prepare(server: Server) -> None:
 def create_tables(server: Server, definitions: list[Json]) -> None:
     for definition in definitions:
         _succeed(server, "CreateTable", definition)
-        name = {"TableName": definition["TableName"]}
-        _wait(lambda name=name: _is_active(server.call("DescribeTable", name)[1]))
+        _wait_active(server, definition["TableName"])
 
 
 def load_items(server: Server, items: Iterable[tuple[str, Json]]) -> None:
@@ -95,9 +94,9 @@ def _is_active(description: Json) -> bool:
     )
 
 
-def _wait(condition: Callable[[], bool], seconds: float = 60) -> None:
+def _wait_active(server: Server, table: str, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not _is_active(server.call("DescribeTable", {"TableName": table})[1]):
         if time.monotonic() > deadline:
-            raise TimeoutError("a table did not become active")
+            raise TimeoutError(f"{server.name}: table {table} did not become active")
         time.sleep(0.02)

@@ -81,7 +81,10 @@ def _throughput(results: Results) -> str:
             continue
         text.append(f"### {title}\n")
         if storage == "disk":
-            text += ["What has happened when a write is acknowledged:\n", _durability(about, chosen)]
+            text += [
+                "What has happened when a write is acknowledged:\n",
+                _durability(about, chosen),
+            ]
         for connections in sorted({row["connections"] for row in chosen}, key=_sixteen_first):
             line = [row for row in chosen if row["connections"] == connections]
             text.append(f"{_connections(connections)}, requests per second:\n")
@@ -189,13 +192,17 @@ def _limits(results: Results) -> str:
         line = [names[row["limit"]], str(row["connections"]), f"{row['per_second']:,.0f}", *share]
         table.append(line)
     text = "How near one worker comes to what the machine allows, in requests per second:\n"
-    return "\n".join(["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)])
+    return "\n".join(
+        ["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)]
+    )
 
 
 def _startup(results: Results) -> str:
     table = [["", "cold start to first answer, s", "idle memory, MB"]]
-    for row in results["startup"]["rows"]:
-        table.append([row["server"], f"{row['start_seconds']:.2f}", f"{row['idle_mb']:.0f}"])
+    table += [
+        [row["server"], f"{row['start_seconds']:.2f}", f"{row['idle_mb']:.0f}"]
+        for row in results["startup"]["rows"]
+    ]
     return "## Start and idle memory\n\n" + _table(table)
 
 
@@ -227,8 +234,8 @@ def _growth(results: Results) -> str:
     last = scan[-1]
     rate = last["items"] / last["seconds"]
     scanned = (
-        f"A full Scan of {last['items']:,} items took {last['seconds']:.0f} s ({rate:,.0f} items/s) "
-        f"by one client; memory was {scan[0]['memory_mb']:.0f} MB before and at most "
+        f"A full Scan of {last['items']:,} items by one client took {last['seconds']:.0f} s "
+        f"({rate:,.0f} items/s); memory was {scan[0]['memory_mb']:.0f} MB before and at most "
         f"{max(row['memory_mb'] for row in scan):.0f} MB during it.\n"
     )
     file_mb = max(row["file_mb"] for row in growth["tables"])
@@ -259,7 +266,8 @@ def _soak(results: Results) -> str:
         table.append([str(row["minute"]), *cells])
     text = (
         f"{len(rows)} minutes at {soak['rate']:,} requests per second, 80 % of the peak of "
-        f"{soak['peak']:,.0f}: 40 % get, 20 % query, 20 % update, 20 % put, 16 connections, on disk.\n"
+        f"{soak['peak']:,.0f}, with 16 connections, on disk: 40 % get, 20 % query, 20 % update, "
+        "20 % put.\n"
     )
     about = _about_text(results["soak"]["about"])
     return "\n".join(["## Soak\n", about, text, "![Soak](benchmarks/soak.svg)\n", _table(table)])

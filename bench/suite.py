@@ -89,9 +89,7 @@ def _measure_line(
     ]
 
 
-def measure_quietly(
-    server: Server, requests: list[Call], connections: int, seconds: int
-) -> Sample:
+def measure_quietly(server: Server, requests: list[Call], connections: int, seconds: int) -> Sample:
     """Measure, again if other processes disturbed it; return the least disturbed sample."""
     samples: list[Sample] = []
     while len(samples) <= _RETRIES:
@@ -115,8 +113,7 @@ def median(samples: list[Sample]) -> Row:
     """Return the medians of samples, and the worst of what must not be averaged away."""
     fields = zip(*samples, strict=True)
     row: Row = {
-        name: statistics.median(values)
-        for name, values in zip(Sample._fields, fields, strict=True)
+        name: statistics.median(values) for name, values in zip(Sample._fields, fields, strict=True)
     }
     row["wrong_share"] = max(sample.wrong_share for sample in samples)
     row["lowest"] = min(sample.per_second for sample in samples)
@@ -158,4 +155,3 @@ def _say_sample(name: str, workload: str, connections: int, sample: Sample) -> N
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
-

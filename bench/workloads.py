@@ -184,9 +184,10 @@ def initial_items() -> Iterator[tuple[str, Json]]:
 class Requests:
     """One method per workload; each returns the next random call."""
 
-    def __init__(self, seed: str, items: int = ITEMS) -> None:
+    def __init__(self, seed: str, items: int = ITEMS, feeds: int = FEEDS) -> None:
         self._rng = random.Random(seed)
         self._items = items
+        self._feeds = feeds
         self._unused: list[int] = []
         self._stamp = 0
 
@@ -229,7 +230,7 @@ class Requests:
 
     def query(self) -> Call:
         """Reads the 20 items of a partition; the filter keeps 10."""
-        feed = self._rng.randrange(FEEDS)
+        feed = self._rng.randrange(self._feeds)
         body = {
             "TableName": TABLE,
             "KeyConditionExpression": "pk = :p AND begins_with(sk, :b)",

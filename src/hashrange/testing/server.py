@@ -1,0 +1,88 @@
+"""A real server for a test: on a free port of this machine, in a thread, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, final
+
+from hashrange.app import Application, make_authenticator
+from hashrange.clock import VirtualClock
+from hashrange.config import Settings
+from hashrange.testing.clients import DUMMY_KEY, own_session
+
+_REGION: Final = "us-east-1"
+_WAIT_SECONDS: Final = 30.0
+
+
+@final
+class LocalServer:
+    """Where a server listens, its clock, and clients of it."""
+
+    def __init__(self, endpoint_url: str, clock: VirtualClock) -> None:
+        self.endpoint_url = endpoint_url
+        self.clock = clock
+
+    def client(self, service: str = "dynamodb", **options: Any) -> Any:
+        """Return a boto3 client of this server; options as of `boto3.client`."""
+        return own_session().client(service, **self._options(options))
+
+    def resource(self, **options: Any) -> Any:
+        """Return a boto3 service resource of this server; options as of `boto3.resource`."""
+        return own_session().resource("dynamodb", **self._options(options))
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        fixed = {
+            "endpoint_url": self.endpoint_url,
+            "region_name": _REGION,
+            "aws_access_key_id": DUMMY_KEY,
+            "aws_secret_access_key": DUMMY_KEY,
+        }
+        return {**fixed, **options}
+
+
+@contextmanager
+def serve() -> Iterator[LocalServer]:
+    """Run a server for as long as the context lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        clock = VirtualClock(time.time())
+        host, port = listening.getsockname()
+        server = _ThreadedServer(listening, clock)
+        server.start()
+        try:
+            yield LocalServer(f"http://{host}:{port}", clock)
+        finally:
+            server.stop()
+
+
+@final
+class _ThreadedServer:
+    """A server on an event loop in a thread of its own."""
+
+    def __init__(self, listening: socket.socket, clock: VirtualClock) -> None:
+        settings = Settings(in_memory=True, stop_timeout=1)
+        self._listening = listening
+        self._application = Application(settings, make_authenticator(settings, clock), clock)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="hashrange-server", daemon=True
+        )
+
+    def start(self) -> None:
+        """Return when requests are answered."""
+        self._thread.start()
+        self._wait_for(self._application.start(self._listening))
+
+    def stop(self) -> None:
+        """Finish what is in flight and end the thread."""
+        self._wait_for(self._application.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_WAIT_SECONDS)
+        self._loop.close()
+
+    def _wait_for(self, call: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(call, self._loop).result(_WAIT_SECONDS)
