@@ -29,6 +29,7 @@ def plain(
     deletes: Sequence[StoreKey] = (),
     creates: Sequence[str] = (),
     drops: Sequence[str] = (),
+    appends: Sequence[tuple[str, bytes, bytes]] = (),
     tallies: Sequence[tuple[str, int, int]] = (),
     epoch_step: bool = False,
     epoch: int = ANY_EPOCH,
@@ -42,6 +43,7 @@ def plain(
         changes.deletes.extend(deletes)
         changes.creates.extend(creates)
         changes.drops.extend(drops)
+        changes.appends.extend(appends)
         changes.tallies.extend(tallies)
         changes.epoch_step = epoch_step
         return changes

@@ -33,6 +33,7 @@ def append(lane: int) -> Write:
         changes.puts.append(("copies", key, b""))
         changes.puts.append(("counts", counter, b"%d" % number))
         changes.puts.append(("counts", b"total", b"%d" % total))
+        changes.appends.append(("log", b"", key))
         changes.tallies.append(("rows", 1, 10))
         return changes
 

@@ -66,6 +66,7 @@ part = st.one_of(
     st.tuples(st.just("deletes"), stores, keys),
     st.tuples(st.just("deletes"), stores, keys),
     st.tuples(st.just("tallies"), stores, st.integers(-9, 9), st.integers(-99, 99)),
+    st.tuples(st.just("appends"), stores, keys, values),
     st.tuples(st.just("creates"), stores),
     st.tuples(st.just("drops"), stores),
     st.tuples(st.just("step")),
@@ -136,7 +137,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def everything_is_the_same(self) -> None:
         async def content(engine: Engine) -> list[object]:
-            found: list[object] = [engine.epoch()]
+            found: list[object] = [engine.epoch(), engine.sequence()]
             for store in STORES:
                 found.append(await engine.tally(store))
                 found.append(

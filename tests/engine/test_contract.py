@@ -14,6 +14,10 @@ FIRST, LAST = b"", b"\xff" * 40
 UNBOUNDED = 1 << 40
 
 
+def numbered(number: int) -> bytes:
+    return number.to_bytes(8, "big")
+
+
 async def rows_of(engine: Engine, store: str = "t") -> list[tuple[bytes, bytes]]:
     rows, ended = await engine.range(
         store, FIRST, LAST, reverse=False, rows_max=UNBOUNDED, bytes_max=UNBOUNDED
@@ -289,6 +293,60 @@ async def test_a_step_of_the_epoch_fences_the_decisions_queued_behind_it(engine:
     assert isinstance(results[2], StaleEpochError)
     assert [key for key, _ in await rows_of(engine)] == [b"a", b"c"]
     assert engine.epoch() == 1
+
+
+async def test_appends_are_numbered_by_one_sequence_for_all_stores(engine: Engine) -> None:
+    await engine.write(plain(creates=["t", "u"]))
+    assert engine.sequence() == 0
+    await engine.write(plain(appends=[("t", b"a", b"1"), ("u", b"", b"2"), ("t", b"a", b"3")]))
+    await engine.write(plain(appends=[("t", b"b", b"4")]))
+    assert engine.sequence() == 4
+    assert await rows_of(engine) == [
+        (b"a" + numbered(1), b"1"),
+        (b"a" + numbered(3), b"3"),
+        (b"b" + numbered(4), b"4"),
+    ]
+    assert await rows_of(engine, "u") == [(numbered(2), b"2")]
+
+
+async def test_a_refused_decision_uses_up_no_number(engine: Engine) -> None:
+    await engine.write(plain(creates=["t"]))
+    answers = await asyncio.gather(
+        engine.write(plain(appends=[("t", b"", b"1")])),
+        engine.write(plain(appends=[("t", b"", b"x"), ("absent", b"", b"x")])),
+        engine.write(refuse(ValueError("no"))),
+        engine.write(plain(appends=[("t", b"", b"2")])),
+        return_exceptions=True,
+    )
+    assert [type(answer) for answer in answers[1:3]] == [EngineError, ValueError]
+    assert await rows_of(engine) == [(numbered(1), b"1"), (numbered(2), b"2")]
+
+
+async def test_a_deleted_append_does_not_give_its_number_back(engine: Engine) -> None:
+    await engine.write(plain(creates=["t"], appends=[("t", b"", b"1")]))
+    await engine.write(plain(deletes=[("t", numbered(1))]))
+    await engine.write(plain(drops=["t"], creates=["t"], appends=[("t", b"", b"2")]))
+    assert await rows_of(engine) == [(numbered(2), b"2")]
+
+
+async def test_whoever_sees_a_number_sees_all_smaller_ones(engine: Engine) -> None:
+    await engine.write(plain(creates=["t"]))
+
+    async def append(lane: int) -> None:
+        for _ in range(20):
+            await engine.write(plain(appends=[("t", b"", b"%d" % lane)] * 2))
+
+    async def watch() -> None:
+        seen = 0
+        while seen < 160:
+            known = engine.sequence()
+            rows = await rows_of(engine)
+            assert [key for key, _ in rows] == [numbered(n) for n in range(1, len(rows) + 1)]
+            assert known <= len(rows)
+            seen = len(rows)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(watch(), *(append(lane) for lane in range(4)))
 
 
 async def test_tallies_add_up(engine: Engine) -> None:

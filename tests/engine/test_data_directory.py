@@ -150,6 +150,25 @@ def test_the_epoch_comes_from_the_database_whatever_the_shared_file_says(tmp_pat
         lock.release()
 
 
+def test_a_directory_from_before_the_sequence_gets_one(tmp_path: Path) -> None:
+    async def append() -> int:
+        engine = SqliteEngine.open(tmp_path)
+        await engine.write(plain(creates=["t"], appends=[("t", b"", b"v")]))
+        sequence = engine.sequence()
+        await engine.close()
+        return sequence
+
+    acquire_directory(tmp_path).release()
+    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
+    connection.execute("ALTER TABLE meta DROP COLUMN sequence")
+    connection.pragma("user_version", 1)
+    connection.close()
+    lock = acquire_directory(tmp_path)
+    assert asyncio.run(append()) == 1
+    assert asyncio.run(append()) == 2
+    lock.release()
+
+
 def test_a_clean_close_leaves_everything_in_the_database_file(tmp_path: Path) -> None:
     async def write() -> None:
         engine = SqliteEngine.open(tmp_path)

@@ -76,6 +76,9 @@ def test_engines_of_two_processes_share_epoch_stores_and_rows(tmp_path: Path) ->
         first, second = SqliteEngine.open(tmp_path), SqliteEngine.open(tmp_path)
         await first.write(plain(creates=["t"], epoch_step=True))
         assert second.epoch() == 1
+        await first.write(plain(appends=[("t", b"", b"")]))
+        await second.write(plain(appends=[("t", b"", b"")]))
+        assert first.sequence() == second.sequence() == 2
         await second.write(put("t", b"k", b"v"))
         assert await first.read([("t", b"k")]) == [b"v"]
         with pytest.raises(StaleEpochError):

@@ -50,7 +50,9 @@ async def check(path: Path, acknowledged: dict[int, int]) -> None:
         return dict(rows)
 
     rows, copies, counts = [await everything(store) for store in ("rows", "copies", "counts")]
+    log = await everything("log")
     tally = await engine.tally("rows")
+    sequence = engine.sequence()
     await engine.close()
     total = int(counts.pop(b"total", b"0"))
     lanes = {int(key[4:]): int(count) for key, count in counts.items()}
@@ -62,13 +64,17 @@ async def check(path: Path, acknowledged: dict[int, int]) -> None:
     assert rows.keys() == expected
     assert copies.keys() == expected
     assert total == len(expected)
+    assert [int.from_bytes(key, "big") for key in log] == list(range(1, total + 1))
+    assert sequence == total
+    by_lane = sorted(log.values(), key=lambda row: row[:3])
+    assert by_lane == sorted(expected), "a lane's appends are out of order"
     assert tally == (total, 10 * total)
     acknowledged.update(lanes)
 
 
 async def prepare(path: Path) -> None:
     engine = SqliteEngine.open(path)
-    await engine.write(plain(creates=["rows", "copies", "counts"]))
+    await engine.write(plain(creates=["rows", "copies", "counts", "log"]))
     await engine.close()
 
 

@@ -11,13 +11,18 @@ bytes, and promises:
    the epoch on by one, in the same step.
 4. `read` and `range` each see one snapshot, only ever of acknowledged or about to be acknowledged
    steps; a read that starts after a write was acknowledged sees that write.
-5. Changes are applied in this order: drops, creates, deletes, puts, tallies. So a put wins over a
-   delete of the same key, and of two puts of one key the later one. Creating a store that exists
-   and dropping or deleting what does not exist do nothing; a put or a tally for a store that does
-   not exist refuses the whole decision with `EngineError`. Dropping a store forgets its tally.
-6. The first four bytes of an item key are its placement hash; an engine may spread a store over
+5. Changes are applied in this order: drops, creates, deletes, puts, appends, tallies. So a put wins
+   over a delete of the same key, and of two puts of one key the later one. Creating a store that
+   exists and dropping or deleting what does not exist do nothing; a put, an append or a tally for a
+   store that does not exist refuses the whole decision with `EngineError`. Dropping a store
+   forgets its tally.
+6. Appends are numbered by one sequence for all stores, which starts at 1 and never uses a number
+   twice. Numbers follow the order of the steps, and within a step the order of its appends; whoever
+   sees a number sees all smaller ones that were ever given. A row is stored under its prefix and
+   its number, eight bytes, big-endian.
+7. The first four bytes of an item key are its placement hash; an engine may spread a store over
    shards by ranges of it. The embedded engines keep every store in one ordered map.
-7. Failures are `EngineError` (nothing happened), `UnknownOutcomeError` or `CorruptionError`;
+8. Failures are `EngineError` (nothing happened), `UnknownOutcomeError` or `CorruptionError`;
    besides what `decide` itself raises (which passes unchanged, and nothing happened), nothing else
    escapes. Cancelling a `write` in flight leaves its outcome unknown to the caller.
 """
@@ -34,17 +39,31 @@ Row = tuple[bytes, bytes]
 
 ANY_EPOCH = -1
 
+SEQUENCE_BYTES = 8
+"""How long the number is that ends the key of an appended row."""
+
 
 @final
 class Changes:
     """What a decision wants done, and the outcome to report to its caller."""
 
-    __slots__ = ("creates", "deletes", "drops", "epoch_step", "outcome", "puts", "tallies")
+    __slots__ = (
+        "appends",
+        "creates",
+        "deletes",
+        "drops",
+        "epoch_step",
+        "outcome",
+        "puts",
+        "tallies",
+    )
 
     def __init__(self, outcome: object = None) -> None:
         self.outcome = outcome
         self.puts: list[tuple[str, bytes, bytes]] = []
         self.deletes: list[StoreKey] = []
+        # (store, key prefix, value): the engine completes the key with the next sequence number.
+        self.appends: list[tuple[str, bytes, bytes]] = []
         # (store, change of its row count, change of its bytes): kept per store, see `Engine.tally`.
         self.tallies: list[tuple[str, int, int]] = []
         self.creates: list[str] = []
@@ -72,6 +91,13 @@ class Engine(Protocol):
 
     def epoch(self) -> int:
         """Return the newest catalog epoch this process knows of; cheap enough for every request."""
+
+    def sequence(self) -> int:
+        """Return the newest number of the sequence this process knows of; as cheap as `epoch`.
+
+        A hint for those who wait for appends, of this process or another: it never runs ahead of
+        what can be read, and may lag when a process died until the next write.
+        """
 
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         """Return the rows at these keys, from one snapshot; an absent store reads as empty."""

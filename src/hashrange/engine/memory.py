@@ -18,7 +18,7 @@ from typing import Protocol, final
 
 from sortedcontainers import SortedList
 
-from hashrange.engine.base import Changes, Decision, Row, StoreKey
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Row, StoreKey
 from hashrange.errors import ConflictError, EngineError, StaleEpochError, UnknownOutcomeError
 
 DELAY_TURNS = 3
@@ -78,10 +78,14 @@ class MemoryEngine:
     def __init__(self, faults: Faults | None = None) -> None:
         self._stores: dict[str, _Store] = {}
         self._epoch = 0
+        self._sequence = 0
         self._faults = faults
 
     def epoch(self) -> int:
         return self._epoch
+
+    def sequence(self) -> int:
+        return self._sequence
 
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         if self._faults is not None:
@@ -146,6 +150,9 @@ class MemoryEngine:
         for store, _, _ in changes.puts:
             if store not in stores:
                 raise EngineError(f"no store {store}")
+        for store, _, _ in changes.appends:
+            if store not in stores:
+                raise EngineError(f"no store {store}")
         for store, _, _ in changes.tallies:
             if store not in stores:
                 raise EngineError(f"no store {store}")
@@ -159,6 +166,11 @@ class MemoryEngine:
             if key not in found.rows:
                 found.order.add(key)
             found.rows[key] = value
+        for store, prefix, value in changes.appends:
+            self._sequence += 1
+            key = prefix + self._sequence.to_bytes(SEQUENCE_BYTES, "big")
+            stores[store].order.add(key)
+            stores[store].rows[key] = value
         for store, rows, size in changes.tallies:
             stores[store].rows_tally += rows
             stores[store].bytes_tally += size

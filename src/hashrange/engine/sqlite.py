@@ -86,6 +86,9 @@ class SqliteEngine:
     def epoch(self) -> int:
         return self._epoch_cell.get()
 
+    def sequence(self) -> int:
+        return self._epoch_cell.sequence()
+
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         try:
             if len(keys) == 1:
@@ -153,12 +156,12 @@ class SqliteEngine:
         self._membership.release()
 
     def _share_epoch(self) -> None:
-        """Repair the shared epoch, in case a process died between its commit and sharing it."""
+        """Repair what is shared, in case a process died between its commit and sharing it."""
         self._turn.take()
         try:
-            epoch = self._reader.execute("SELECT epoch FROM meta").get
-            assert isinstance(epoch, int)
+            epoch, sequence = self._reader.execute("SELECT epoch, sequence FROM meta").get
             self._epoch_cell.set(epoch)
+            self._epoch_cell.set_sequence(sequence)
         finally:
             self._turn.give()
 

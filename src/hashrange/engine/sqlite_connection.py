@@ -60,7 +60,7 @@ def open_connection(
 class StoreStatements:
     """The SQL of one store: constant texts, so that SQLite's statement cache knows them."""
 
-    __slots__ = ("create", "delete", "descend", "drop", "get", "put", "walk")
+    __slots__ = ("append", "create", "delete", "descend", "drop", "get", "put", "walk")
 
     def __init__(self, store: str) -> None:
         if _STORE_NAME.fullmatch(store) is None:
@@ -73,6 +73,7 @@ class StoreStatements:
             f"INSERT INTO {table}(key, value) VALUES(?, ?) "
             "ON CONFLICT(key) DO UPDATE SET value = excluded.value"
         )
+        self.append = f"INSERT INTO {table}(key, value) VALUES(?, ?)"
         self.delete = f"DELETE FROM {table} WHERE key = ?"
         self.walk = f"SELECT key, value FROM {table} WHERE key >= ? AND key < ? ORDER BY key"
         self.descend = self.walk + " DESC"

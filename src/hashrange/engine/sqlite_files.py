@@ -5,7 +5,8 @@
 | hashrange.db  | the database (with SQLite's own `-wal`, `-shm` and `-journal` beside it)         |
 | LOCK          | held by every process of the server that owns the directory; its process id      |
 | TURN, QUEUE   | empty; locked by the process whose turn to write it is, and by the next in line  |
-| EPOCH         | eight bytes in native order, mapped by all processes: the newest catalog epoch   |
+| EPOCH         | mapped by all processes: the newest catalog epoch, and the newest number of the  |
+|               | sequence of appends; eight bytes each, in native order                           |
 
 Only hashrange.db carries anything that must survive; the other files are made anew when missing.
 docs/internals/storage.md describes the whole format.
@@ -24,7 +25,7 @@ import apsw
 
 DATABASE_NAME: Final = "hashrange.db"
 APPLICATION_ID: Final = 0x48524E47
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 PAGE_BYTES: Final = 8192
 
 _LOCK_NAME: Final = "LOCK"
@@ -36,7 +37,7 @@ _OWN_NAMES: Final = frozenset(
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
-_EPOCH_BYTES: Final = 8
+_EPOCH_BYTES: Final = 16
 _BUSY_MILLISECONDS: Final = 5000
 
 
@@ -77,9 +78,10 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
     try:
         _lock_for_server(directory, descriptor)
         _check_ownership(directory)
-        epoch = _prepare_database(directory, vfs)
+        epoch, sequence = _prepare_database(directory, vfs)
         with EpochCell(directory) as cell:
             cell.set(epoch)
+            cell.set_sequence(sequence)
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -160,7 +162,7 @@ class WriteTurn:
 
 @final
 class EpochCell:
-    """The catalog epoch in memory shared by all processes; set only by whoever has the turn."""
+    """The catalog epoch and the sequence in memory shared by all; set by whoever has the turn."""
 
     def __init__(self, directory: Path) -> None:
         descriptor = _open_file(directory / "EPOCH")
@@ -178,6 +180,12 @@ class EpochCell:
 
     def set(self, epoch: int) -> None:
         self._cell[0] = epoch
+
+    def sequence(self) -> int:
+        return self._cell[1]
+
+    def set_sequence(self, sequence: int) -> None:
+        self._cell[1] = sequence
 
     def close(self) -> None:
         self._cell.release()
@@ -226,8 +234,8 @@ def _check_ownership(directory: Path) -> None:
         )
 
 
-def _prepare_database(directory: Path, vfs: str | None) -> int:
-    """Create the database if it is not there, recover it if need be; return its epoch."""
+def _prepare_database(directory: Path, vfs: str | None) -> tuple[int, int]:
+    """Create the database or bring it up to date; return its epoch and its sequence."""
     connection = apsw.Connection(str(directory / DATABASE_NAME), vfs=vfs)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
@@ -240,10 +248,13 @@ def _prepare_database(directory: Path, vfs: str | None) -> int:
             _create_database(connection)
             _sync_directory(directory)
         connection.pragma("journal_mode", "wal")
-        epoch = connection.execute("SELECT epoch FROM meta").get
-        if not isinstance(epoch, int):
+        if connection.pragma("user_version") == 1:
+            _add_sequence(connection)
+        row = connection.execute("SELECT epoch, sequence FROM meta").get
+        if row is None:
             raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
-        return epoch
+        epoch, sequence = row
+        return epoch, sequence
     finally:
         connection.close()
 
@@ -259,9 +270,10 @@ def _create_database(connection: apsw.Connection) -> None:
             id INTEGER PRIMARY KEY CHECK(id = 0),
             epoch INTEGER NOT NULL,
             stores_version INTEGER NOT NULL,
-            fence INTEGER NOT NULL
+            fence INTEGER NOT NULL,
+            sequence INTEGER NOT NULL
         );
-        INSERT INTO meta(id, epoch, stores_version, fence) VALUES(0, 0, 0, 0);
+        INSERT INTO meta(id, epoch, stores_version, fence, sequence) VALUES(0, 0, 0, 0, 0);
         CREATE TABLE tallies(
             store TEXT PRIMARY KEY NOT NULL,
             rows INTEGER NOT NULL,
@@ -269,6 +281,18 @@ def _create_database(connection: apsw.Connection) -> None:
         ) WITHOUT ROWID;
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {FORMAT_VERSION};
+        COMMIT;
+        """
+    )
+
+
+def _add_sequence(connection: apsw.Connection) -> None:
+    """Bring a database of format version 1, which had no sequence, to version 2."""
+    connection.execute(
+        """
+        BEGIN EXCLUSIVE;
+        ALTER TABLE meta ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
+        PRAGMA user_version = 2;
         COMMIT;
         """
     )

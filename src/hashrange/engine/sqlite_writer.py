@@ -27,7 +27,7 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import Changes, Decision
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
 from hashrange.engine.sqlite_connection import StoreStatements, spares_other_decisions, translated
 from hashrange.engine.sqlite_files import EpochCell, WriteTurn
 from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
@@ -51,7 +51,16 @@ _Waiting = tuple[Decision, "asyncio.Future[object]"]
 class _Batch:
     """The decisions of one transaction and what is to be told about them."""
 
-    __slots__ = ("answers", "changed", "drops", "epoch", "put_bytes", "tallies")
+    __slots__ = (
+        "answers",
+        "changed",
+        "drops",
+        "epoch",
+        "put_bytes",
+        "sequence",
+        "sequence_before",
+        "tallies",
+    )
 
     def __init__(self) -> None:
         self.answers: list[tuple[_Waiting, object, Exception | None]] = []
@@ -59,6 +68,8 @@ class _Batch:
         # Dropping a large store takes long, so it is left to the thread, just before COMMIT.
         self.drops: dict[str, str] = {}
         self.epoch = 0
+        self.sequence = 0
+        self.sequence_before = 0
         self.put_bytes = 0
         self.tallies: dict[str, list[int]] = {}
 
@@ -142,7 +153,7 @@ class GroupCommit:
         try:
             cursor = self._begin(batch)
             self._apply_waiting(cursor, batch)
-            self._write_tallies(cursor, batch)
+            self._write_sums(cursor, batch)
             if not batch.changed:
                 cursor.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - it goes to the callers, in our words
@@ -162,11 +173,16 @@ class GroupCommit:
             self._connection = self._connect()
         cursor = self._connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
-        epoch, stores_version = cursor.execute("SELECT epoch, stores_version FROM meta").get
+        epoch, stores_version, sequence = cursor.execute(
+            "SELECT epoch, stores_version, sequence FROM meta"
+        ).get
         batch.epoch = epoch
+        batch.sequence = batch.sequence_before = sequence
         if epoch > self._epoch_cell.get():
             # Another process died between its commit and telling the others.
             self._epoch_cell.set(epoch)
+        if sequence > self._epoch_cell.sequence():
+            self._epoch_cell.set_sequence(sequence)
         if stores_version != self._stores_version:
             rows = cursor.execute("SELECT store FROM tallies").fetchall()
             self._stores = {name: StoreStatements(name) for name in (str(row[0]) for row in rows)}
@@ -205,6 +221,9 @@ class GroupCommit:
         for store, _, _ in changes.puts:
             if store not in stores:
                 raise EngineError(f"no store {store}")
+        for store, _, _ in changes.appends:
+            if store not in stores:
+                raise EngineError(f"no store {store}")
         for store, _, _ in changes.tallies:
             if store not in stores:
                 raise EngineError(f"no store {store}")
@@ -231,6 +250,12 @@ class GroupCommit:
             batch.changed = True
             batch.put_bytes += len(value)
             execute(stores[store].put, (key, value))
+        for store, prefix, value in changes.appends:
+            batch.changed = True
+            batch.put_bytes += len(value)
+            batch.sequence += 1
+            key = prefix + batch.sequence.to_bytes(SEQUENCE_BYTES, "big")
+            execute(stores[store].append, (key, value))
         for store, rows, size in changes.tallies:
             tally = batch.tallies.setdefault(store, [0, 0])
             tally[0] += rows
@@ -258,7 +283,10 @@ class GroupCommit:
         self._stores_version += 1
         cursor.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
 
-    def _write_tallies(self, cursor: apsw.Cursor, batch: _Batch) -> None:
+    def _write_sums(self, cursor: apsw.Cursor, batch: _Batch) -> None:
+        """Write what is kept once per batch: the sequence and the tallies."""
+        if batch.sequence != batch.sequence_before:
+            cursor.execute("UPDATE meta SET sequence = ?", (batch.sequence,))
         for store, (rows, size) in batch.tallies.items():
             if rows or size:
                 batch.changed = True
@@ -376,6 +404,8 @@ class GroupCommit:
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
         if batch.epoch > self._epoch_cell.get():
             self._epoch_cell.set(batch.epoch)
+        if batch.sequence > self._epoch_cell.sequence():
+            self._epoch_cell.set_sequence(batch.sequence)
         return None
 
     def _roll_back(self) -> None:
