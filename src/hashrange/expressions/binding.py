@@ -14,7 +14,7 @@ from typing import Final, NoReturn, Protocol, final
 from hashrange.errors import ValidationException
 from hashrange.expressions.nodes import Element, Operand, Path, PathNode, ValueNode
 from hashrange.expressions.parser import invalid
-from hashrange.expressions.paths import print_path
+from hashrange.expressions.paths import PathSet, print_path
 from hashrange.model.values import Value, compare
 
 NamePairs = tuple[tuple[str, str], ...]
@@ -172,6 +172,17 @@ class Binder:
         if rest:
             self.nested.add(first)
         return (first, *rest)
+
+    def distinct_paths(self, nodes: Sequence[PathNode]) -> list[Path]:
+        """Resolve paths that must not overlap. AWS starts with the last, and so do we."""
+        seen = PathSet(self.kind)
+        paths: list[Path] = []
+        for node in reversed(nodes):
+            path = self.path(node)
+            seen.add(path)
+            paths.append(path)
+        paths.reverse()
+        return paths
 
     def _name(self, element: str) -> str:
         if element[0] != "#" and element[0] != ":":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, final
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.nodes import Element, Path
@@ -55,18 +55,25 @@ def path_tree(paths: Iterable[Path]) -> Tree:
     return root
 
 
-def check_overlaps(kind: str, paths: Sequence[Path]) -> None:
-    """Refuse paths of which one lies within another, or that need a map and a list at one place."""
-    root: Tree = {}
-    # AWS starts with the last path, and so do the pairs it names.
-    for path in reversed(paths):
-        node = root
+@final
+class PathSet:
+    """Paths of which none lies within another, and none needs a map where one needs a list."""
+
+    __slots__ = ("_kind", "_root")
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._root: Tree = {}
+
+    def add(self, path: Path) -> None:
+        """Add a path, or refuse it because of those that are there."""
+        node = self._root
         for depth, element in enumerate(path):
             if node and isinstance(element, int) != isinstance(next(iter(node)), int):
-                raise _clash(kind, "conflict", path, path[:depth], node)
+                raise _clash(self._kind, "conflict", path, path[:depth], node)
             is_last = depth == len(path) - 1
             if element in node and (is_last or node[element] is None):
-                raise _clash(kind, "overlap", path, path[:depth], node)
+                raise _clash(self._kind, "overlap", path, path[:depth], node)
             if is_last:
                 node[element] = None
             else:

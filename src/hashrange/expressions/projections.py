@@ -20,7 +20,7 @@ from hashrange.expressions.binding import (
 )
 from hashrange.expressions.nodes import Path
 from hashrange.expressions.parser import Parser
-from hashrange.expressions.paths import Tree, check_overlaps, path_tree
+from hashrange.expressions.paths import Tree, path_tree
 from hashrange.expressions.statics import check_path
 from hashrange.model.values import Item, Value
 
@@ -105,9 +105,7 @@ def _prepare(text: str, names: NamePairs) -> PreparedProjection:
     binder = Binder(kind, names)
     projection = None
     try:
-        paths = [binder.path(node) for node in nodes]
-        check_overlaps(kind, paths)
-        projection = Projection(tuple(paths))
+        projection = Projection(tuple(binder.distinct_paths(nodes)))
     except ValidationException as error:
         binder.checks.append(Refused(error.message))
     return PreparedProjection(binder, projection)

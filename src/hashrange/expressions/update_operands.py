@@ -6,7 +6,7 @@ the item lacks an attribute or has one of the wrong type.
 
 from __future__ import annotations
 
-from typing import Final, Protocol, final
+from typing import Any, Final, Protocol, final
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
@@ -66,8 +66,10 @@ class IfNotExists:
         self._default = default
 
     def evaluate(self, item: Item, values: Values) -> Value:
+        # AWS evaluates the default even when it is not needed, and refuses one that is not there.
+        default = self._default.evaluate(item, values)
         value = read_path(item, self._path)
-        return self._default.evaluate(item, values) if value is None else value
+        return default if value is None else value
 
 
 @final
@@ -81,11 +83,8 @@ class ListAppend:
         self._second = second
 
     def evaluate(self, item: Item, values: Values) -> Value:
-        first = self._first.evaluate(item, values).get("L")
-        second = self._second.evaluate(item, values).get("L")
-        if first is None or second is None:
-            raise ValidationException(INCORRECT_OPERAND)
-        return {"L": first + second}
+        first = _content(self._first.evaluate(item, values), "L")
+        return {"L": first + _content(self._second.evaluate(item, values), "L")}
 
 
 @final
@@ -100,8 +99,14 @@ class Arithmetic:
         self._right = right
 
     def evaluate(self, item: Item, values: Values) -> Value:
-        left = self._left.evaluate(item, values).get("N")
-        right = self._right.evaluate(item, values).get("N")
-        if left is None or right is None:
-            raise ValidationException(INCORRECT_OPERAND)
+        left = _content(self._left.evaluate(item, values), "N")
+        right = _content(self._right.evaluate(item, values), "N")
         return {"N": self._compute(left, right)}
+
+
+def _content(value: Value, kind: str) -> Any:
+    """Return the content of an operand that must be of this type."""
+    content = value.get(kind)
+    if content is None:
+        raise ValidationException(INCORRECT_OPERAND)
+    return content

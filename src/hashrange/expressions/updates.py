@@ -39,7 +39,6 @@ from hashrange.expressions.nodes import (
     ValueNode,
 )
 from hashrange.expressions.parser import Parser, invalid, too_many_operators
-from hashrange.expressions.paths import check_overlaps
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.statics import check_update
 from hashrange.expressions.update_operands import (
@@ -191,9 +190,7 @@ def _prepare(text: str, names: NamePairs) -> PreparedUpdate:
     try:
         # AWS looks at the actions from the last to the first, and at all their paths before it
         # looks at any operand.
-        paths = [binder.path(node.path) for node in reversed(nodes)]
-        paths.reverse()
-        check_overlaps(KIND, paths)
+        paths = binder.distinct_paths([node.path for node in nodes])
         bound = [
             _bind_action(binder, *pair) for pair in reversed([*zip(nodes, paths, strict=True)])
         ]

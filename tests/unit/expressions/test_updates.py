@@ -102,6 +102,7 @@ def test_update_makes_a_new_item(text: str, changed: dict[str, Value | None]) ->
         ("SET a = l[9]", ABSENT),
         ("SET a = q + :one", ABSENT),
         ("SET a = if_not_exists(q, r)", ABSENT),
+        ("SET n = if_not_exists(n, q)", ABSENT),  # the default is read in any case
         ("SET a = s + :one", INCORRECT),
         ("SET a = if_not_exists(s, :v ) + :one", INCORRECT),
         ("SET a = list_append(s, :list )", INCORRECT),
