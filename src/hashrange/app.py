@@ -26,6 +26,7 @@ from hashrange.engine.sqlite import (
 )
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.services.backfill import Backfill
+from hashrange.services.expiry import Expiry
 from hashrange.services.retention import drop_old_tokens
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.wire.bounds import Bounds
@@ -103,21 +104,38 @@ def bounds_of(settings: Settings) -> Bounds:
 class Database:
     """Everything below the wire; enough for tests and in-process use, which need no socket."""
 
-    def __init__(self, engine: Engine, clock: Clock, delays: Delays | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        delays: Delays | None = None,
+        *,
+        expiry_delay_seconds: float = 0.0,
+    ) -> None:
         self.engine = engine
         self.clock = clock
         self.catalog = Catalog(engine, clock, delays)
+        self._backfill = Backfill(engine, self.catalog, clock)
+        self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
         self._services: list[asyncio.Task[None]] = []
 
     def start_services(self) -> None:
         """Begin the background work, which only one process of a server may do."""
-        backfill = Backfill(self.engine, self.catalog, self.clock)
-        runs = [backfill.run(), _repeat(lambda: drop_old_tokens(self.engine, self.clock))]
+        runs = [
+            self._backfill.run(),
+            self._expiry.run(),
+            _repeat(lambda: drop_old_tokens(self.engine, self.clock)),
+        ]
         for run in runs:
             service = asyncio.create_task(run)
             service.add_done_callback(_report_end)
             self._services.append(service)
+
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock, for those who start no services."""
+        await self._backfill.run_to_end()
+        await self._expiry.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""
@@ -152,7 +170,12 @@ class Application:
     async def start(self, listening: socket.socket) -> None:
         """Open the data and accept connections on a bound socket."""
         settings = self._settings
-        database = Database(open_engine(settings), self._clock, delays_of(settings))
+        database = Database(
+            open_engine(settings),
+            self._clock,
+            delays_of(settings),
+            expiry_delay_seconds=settings.ttl_delay,
+        )
         self._database = database
         bounds = bounds_of(settings)
         edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION)

@@ -69,8 +69,19 @@ OPTIONS: Final = (
         "what an acknowledged write survives: 'full' a power loss, 'relaxed' a crash of the server",
         choices=("full", "relaxed"),
     ),
-    Option("table-delay", Kind.SECONDS, "seconds that tables and indexes take to change state"),
+    Option(
+        "table-delay",
+        Kind.SECONDS,
+        "seconds that tables and indexes take to change state",
+        highest=3600,
+    ),
     Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
+    Option(
+        "ttl-delay",
+        Kind.SECONDS,
+        "seconds that expired items stay before time to live deletes them",
+        highest=604_800,
+    ),
     Option("credentials", Kind.PATH, "TOML file of access keys; signatures are verified with it"),
     Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
     Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
@@ -99,6 +110,7 @@ class Settings:
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
     realistic: bool = False
+    ttl_delay: float = 0.0
     credentials: Path | None = None
     insecure: bool = False
     max_connections: int = 4096
@@ -180,7 +192,7 @@ def _parse(option: Option, value: object, shown: str) -> object:
     if option.kind is Kind.COUNT:
         return _parse_count(option, value, shown)
     if option.kind is Kind.SECONDS:
-        return _parse_seconds(value, shown)
+        return _parse_seconds(option, value, shown)
     if not isinstance(value, str) or not value:
         raise SettingsError(f"{shown} needs a text, not {value!r}.")
     if option.choices and value not in option.choices:
@@ -210,13 +222,16 @@ def _parse_count(option: Option, value: object, shown: str) -> int:
     )
 
 
-def _parse_seconds(value: object, shown: str) -> float:
+def _parse_seconds(option: Option, value: object, shown: str) -> float:
     try:
         seconds = float(str(value))
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise SettingsError(f"{shown} is a number of seconds from 0 to 3600, not {value!r}.")
+    if not option.lowest <= seconds <= option.highest:
+        raise SettingsError(
+            f"{shown} is a number of seconds from {option.lowest} to {option.highest}, "
+            f"not {value!r}."
+        )
     return seconds
 
 

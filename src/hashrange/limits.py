@@ -69,3 +69,6 @@ WRITE_UNIT_BYTES: Final = 1024
 TABLE_CAPACITY_UNITS_MAX: Final = 40_000
 ACCOUNT_CAPACITY_UNITS_MAX: Final = 80_000
 CAPACITY_DECREASES_PER_DAY_MAX: Final = 27
+
+# Time to live.
+EXPIRED_SECONDS_MAX: Final = 157_788_000  # five years; what expired longer ago is left alone

@@ -51,7 +51,7 @@ async def delete_table(context: Context, request: Request) -> Response:
                 "Disable deletion protection first."
             )
         drops = record.stores()
-        fills = [index.name for index in record.indexes if not index.is_filled]
+        fills = record.fills()
         record.gone_at = now + delay
         left = record if delay > 0 else None
         return Edit(left, drops=drops, fills_ended=fills, outcome=record)

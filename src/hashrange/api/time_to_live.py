@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.table_checks import check_changeable
-from hashrange.errors import ValidationException
-from hashrange.model.records import TableRecord, TimeToLive
-from hashrange.storage.catalog import Edit, resolve_name, table_not_found
+from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
+from hashrange.storage.catalog import Edit, end_expiry_fill, resolve_name, table_not_found
+from hashrange.storage.layout import END_OF_KEYS
 
 
 async def update_time_to_live(context: Context, request: Request) -> Response:
@@ -27,15 +30,32 @@ async def update_time_to_live(context: Context, request: Request) -> Response:
         check_changeable(record, now)
         _check_change(record.time_to_live, setting, now)
         record.time_to_live = setting
-        return Edit(record)
+        if setting.is_enabled:
+            return Edit(record, creates=[record.expiry_store], fills=[TIME_TO_LIVE_FILL])
+        return Edit(record, drops=[record.expiry_store], fills_ended=[TIME_TO_LIVE_FILL])
 
     await context.catalog.change(context.account, context.region, name, update)
+    if setting.is_enabled:
+        await _skip_fill_if_empty(context, name, setting)
     return {
         "TimeToLiveSpecification": {
             "Enabled": setting.is_enabled,
             "AttributeName": setting.attribute,
         }
     }
+
+
+async def _skip_fill_if_empty(context: Context, name: str, setting: TimeToLive) -> None:
+    """Spare an empty table the filling of its expiry index, which writes keep already."""
+    # Without this nobody but the keeper could settle it, and scripts would meet ENABLING.
+    with suppress(ResourceNotFoundException):
+        record = await context.catalog.record(context.account, context.region, name)
+        rows, _ = await context.engine.range(
+            record.store, b"", END_OF_KEYS, reverse=False, rows_max=1, bytes_max=1
+        )
+        if not rows:
+            end = end_expiry_fill(setting)
+            await context.catalog.change(context.account, context.region, name, end)
 
 
 def _check_change(current: TimeToLive | None, asked: TimeToLive, now: float) -> None:

@@ -17,6 +17,9 @@ from hashrange.model.schema import Index, KeyPart, Table
 FORMAT: Final = 1
 
 
+TIME_TO_LIVE_FILL: Final = ":ttl"
+"""The expiry index among the names of indexes being filled; no index can be called so."""
+
 KeySchema = list[dict[str, str]]
 """As on the wire: AttributeName and KeyType, partition key first."""
 
@@ -73,12 +76,13 @@ class TimeToLive:
     is_enabled: bool
     changed_at: float
     settled_at: float
+    is_filled: bool = False  # whether the expiry index knows the items older than the setting
 
     def status(self, now: float) -> str:
         """Return its TimeToLiveStatus."""
-        if now < self.settled_at:
-            return "ENABLING" if self.is_enabled else "DISABLING"
-        return "ENABLED" if self.is_enabled else "DISABLED"
+        if self.is_enabled:
+            return "ENABLED" if self.is_filled and now >= self.settled_at else "ENABLING"
+        return "DISABLED" if now >= self.settled_at else "DISABLING"
 
 
 @dataclass(slots=True)
@@ -120,6 +124,16 @@ class TableRecord:
         return self.store + "c"
 
     @property
+    def expiry_store(self) -> str:
+        """Where its items lie in the order in which they expire, if it has time to live enabled."""
+        return self.store + "x"
+
+    @property
+    def expires(self) -> bool:
+        """Tell whether its items expire."""
+        return self.time_to_live is not None and self.time_to_live.is_enabled
+
+    @property
     def is_on_demand(self) -> bool:
         return self.billing_mode == "PAY_PER_REQUEST"
 
@@ -154,7 +168,16 @@ class TableRecord:
                 stores.append(index.fill_store)
         if any(not index.is_global for index in self.indexes):
             stores.append(self.collections_store)
+        if self.expires:
+            stores.append(self.expiry_store)
         return stores
+
+    def fills(self) -> list[str]:
+        """Return the names of its indexes that are being filled."""
+        fills = [index.name for index in self.indexes if not index.is_filled]
+        if self.time_to_live is not None and self.expires and not self.time_to_live.is_filled:
+            fills.append(TIME_TO_LIVE_FILL)
+        return fills
 
     def pack(self) -> bytes:
         """Return its row."""
@@ -180,7 +203,10 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
     members["indexes"] = indexes
     members["throughput"] = Throughput(**members["throughput"])
     if members["time_to_live"] is not None:
-        members["time_to_live"] = TimeToLive(**members["time_to_live"])
+        # Of a setting made before items expired there is no expiry index; it had no effect.
+        setting = TimeToLive(**members["time_to_live"])
+        setting.is_enabled &= "is_filled" in members["time_to_live"]
+        members["time_to_live"] = setting
     return TableRecord(**members)
 
 
@@ -191,6 +217,7 @@ def make_table(record: TableRecord, epoch: int) -> Table:
     names = [part.name for part in partition + sort]
     for index in indexes:
         names.extend(index.key_names)
+    setting = record.time_to_live
     return Table(
         record.name,
         id=record.id,
@@ -201,6 +228,7 @@ def make_table(record: TableRecord, epoch: int) -> Table:
         sort=sort[0] if sort else None,
         indexes=indexes,
         key_types={name: record.attribute_types[name] for name in names},
+        time_to_live=setting.attribute if setting is not None and setting.is_enabled else None,
         epoch=epoch,
     )
 

@@ -75,7 +75,9 @@ class Table:
         "by_name",
         "collections_store",
         "epoch",
+        "expiry_store",
         "filling",
+        "has_derived_rows",
         "id",
         "indexes",
         "key_names",
@@ -87,6 +89,7 @@ class Table:
         "region",
         "sort",
         "store",
+        "time_to_live",
     )
 
     def __init__(
@@ -102,6 +105,7 @@ class Table:
         indexes: tuple[Index, ...],
         key_types: dict[str, str],
         epoch: int,
+        time_to_live: str | None = None,
     ) -> None:
         self.name = name
         self.id = id
@@ -121,5 +125,10 @@ class Table:
         self.filling = tuple(index for index in indexes if not index.queryable)
         # Type of every attribute that is a key of the table or of an index.
         self.key_types = key_types
+        # The attribute that says when an item expires, if items do, and the order of their expiry.
+        self.time_to_live = time_to_live
+        self.expiry_store = store + "x"
+        # Whether a write must know the attributes the item had before.
+        self.has_derived_rows = bool(indexes) or time_to_live is not None
         # The catalog epoch this object belongs to; decisions built on it carry it.
         self.epoch = epoch

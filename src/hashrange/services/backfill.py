@@ -1,10 +1,11 @@
-"""Fills a new global index with the items that were in the table before it.
+"""Fills new indexes, expiry indexes too, with the items that were in the table before.
 
 From the moment UpdateTable adds the index, writes maintain it. What they cannot know is whether an
 item's old row is in it yet, so while an index is being filled each item that is in it has a mark in
 the index's fill store. Whoever brings an item into the index first, a write or this service, sets
 its mark in the same decision. So each row is added and counted once, in any order, and a fill
-that is cut off goes on from the position in its fill row.
+that is cut off goes on from the position in its fill row. An expiry index (time to live) is not
+counted, and its rows can be added twice without harm, so it needs no marks.
 
 The work is found in the catalog, so it does not matter which process took the UpdateTable, nor
 whether the server was stopped in between. It is done in small pieces, between which requests run.
@@ -15,10 +16,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import Changes, Engine, StoreKey
+from hashrange.engine.base import Changes, Decision, Engine, StoreKey
 from hashrange.errors import (
     CorruptionError,
     EngineError,
@@ -27,9 +28,10 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.keys import index_key
-from hashrange.model.records import TableRecord
+from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
 from hashrange.model.schema import Index, Table
-from hashrange.storage.catalog import STORE, Catalog, Edit, fill_key
+from hashrange.storage.catalog import STORE, Catalog, Edit, Editor, end_expiry_fill, fill_key
+from hashrange.storage.expiry import change_expiry
 from hashrange.storage.indexes import index_row
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
 
@@ -42,7 +44,7 @@ _RETRY_SECONDS: Final = 1.0
 _PROGRESS_ITEMS: Final = 50_000
 
 Fill = tuple[str, str, str, str]
-"""Account, region, table name and index name."""
+"""Account, region, table name and index name (or what stands for the expiry index)."""
 
 
 @final
@@ -95,18 +97,15 @@ class Backfill:
     async def _fill_chunk(self, fill: Fill) -> bool:
         """Take an index one chunk further; False when its filling may not begin yet."""
         account, region, name, index_name = fill
-        record = await self._catalog.record(account, region, name)
-        described = record.index(index_name)
-        if described is None or self._clock.now() < described.fill_at:
-            return False
         table = await self._catalog.table(account, region, name)
-        index = table.by_name.get(index_name)
-        if index is None or index.queryable:
+        record = await self._catalog.record(account, region, name)
+        target = _find_target(table, record, index_name, self._clock.now())
+        if target is None:
             return False
         place = (STORE, fill_key(account, region, name, index_name))
         (position,) = await self._engine.read([place])
         if not position and fill not in self._items:
-            _LOGGER.info("filling index %s of table %s", index_name, table.arn)
+            _LOGGER.info("filling %s of table %s", target.title, table.arn)
         rows, ended = await self._engine.range(
             table.store,
             position + b"\x00" if position else b"",
@@ -116,42 +115,117 @@ class Backfill:
             bytes_max=_CHUNK_BYTES,
         )
         if rows:
-            await self._engine.write(_Chunk(table, index, [key for key, _ in rows], place))
-            await self._report(fill, table, len(rows))
+            await self._engine.write(target.chunk([key for key, _ in rows], place))
+            await self._report(fill, target, len(rows))
         if ended:
-            await self._finish(fill, index)
+            await self._catalog.change(account, region, name, target.end)
+            items = self._items.pop(fill, 0)
+            _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
         return True
 
-    async def _report(self, fill: Fill, table: Table, items: int) -> None:
+    async def _report(self, fill: Fill, target: _Target, items: int) -> None:
         before = self._items.get(fill, 0)
         self._items[fill] = before + items
         if before // _PROGRESS_ITEMS != (before + items) // _PROGRESS_ITEMS:
-            total, _ = await self._engine.tally(table.store)
+            total, _ = await self._engine.tally(target.table.store)
             _LOGGER.info(
-                "filling index %s of table %s: %d of about %d items",
-                fill[3],
-                table.arn,
+                "filling %s of table %s: %d of about %d items",
+                target.title,
+                target.table.arn,
                 before + items,
                 total,
             )
 
-    async def _finish(self, fill: Fill, index: Index) -> None:
-        account, region, name, index_name = fill
 
-        def finish(record: TableRecord | None) -> Edit:
-            filled = None if record is None else record.index(index_name)
-            if record is None or filled is None or filled.store != index.store:
-                raise ResourceNotFoundException
-            filled.is_filled = True
-            return Edit(record, drops=[filled.fill_store], fills_ended=[index_name])
+class _Target(Protocol):
+    """What is being filled."""
 
-        await self._catalog.change(account, region, name, finish)
-        items = self._items.pop(fill, 0)
-        _LOGGER.info("filled index %s of table %s from %d items", index_name, name, items)
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def end(self) -> Editor: ...
+
+    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision: ...
+
+
+def _find_target(table: Table, record: TableRecord, name: str, now: float) -> _Target | None:
+    """Return what a fill row means, unless that is filled, gone, or not to be filled yet."""
+    if name == TIME_TO_LIVE_FILL:
+        setting = record.time_to_live
+        if setting is None or not setting.is_enabled or setting.is_filled:
+            return None
+        return _ExpiryTarget(table, setting)
+    described = record.index(name)
+    index = table.by_name.get(name)
+    if described is None or now < described.fill_at or index is None or index.queryable:
+        return None
+    return _IndexTarget(table, index)
 
 
 @final
-class _Chunk:
+class _IndexTarget:
+    """A global index."""
+
+    def __init__(self, table: Table, index: Index) -> None:
+        self.title = f"index {index.name}"
+        self.table = table
+        self._index = index
+
+    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision:
+        return _IndexChunk(self.table, self._index, item_keys, place)
+
+    def end(self, record: TableRecord | None) -> Edit:
+        filled = None if record is None else record.index(self._index.name)
+        if record is None or filled is None or filled.store != self._index.store:
+            raise ResourceNotFoundException
+        filled.is_filled = True
+        return Edit(record, drops=[filled.fill_store], fills_ended=[filled.name])
+
+
+@final
+class _ExpiryTarget:
+    """The expiry index of a table."""
+
+    title = "expiry index"
+
+    def __init__(self, table: Table, setting: TimeToLive) -> None:
+        self.table = table
+        self.end = end_expiry_fill(setting)
+
+    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision:
+        return _ExpiryChunk(self.table, item_keys, place)
+
+
+@final
+class _ExpiryChunk:
+    """The decision that brings some items into an expiry index."""
+
+    __slots__ = ("_place", "_table", "epoch", "keys")
+
+    def __init__(self, table: Table, item_keys: Sequence[bytes], place: StoreKey) -> None:
+        self._table = table
+        self._place = place
+        self.epoch = table.epoch
+        self.keys: Sequence[StoreKey] = [(table.store, key) for key in item_keys]
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        attribute = self._table.time_to_live
+        assert attribute is not None
+        for (_, key), row in zip(self.keys, rows, strict=True):
+            if row is not None:
+                time = unpack_item(row).get(attribute)
+                change_expiry(self._table, key, None, time, changes)
+        changes.puts.append((*self._place, self.keys[-1][1]))
+        return changes
+
+
+@final
+class _IndexChunk:
     """The decision that brings some items into an index."""
 
     __slots__ = ("_count", "_index", "_place", "_table", "epoch", "keys")

@@ -3,6 +3,7 @@
 record row    := "t" world name             TableRecord as JSON
 count row     := "n" world                  how many tables the world has, in decimal
 fill row      := "b" world name 0 index     how far the filling of a new index has come
+expiry row    := "e" world name             nothing; there while items of the table expire
 world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
@@ -27,7 +28,13 @@ from hashrange.errors import (
 )
 from hashrange.limits import TABLE_NAME_CHARACTERS_MIN, TABLES_PER_ACCOUNT_MAX
 from hashrange.model.keys import successor
-from hashrange.model.records import TableRecord, make_table, unpack_record
+from hashrange.model.records import (
+    TIME_TO_LIVE_FILL,
+    TableRecord,
+    TimeToLive,
+    make_table,
+    unpack_record,
+)
 from hashrange.model.schema import Table
 from hashrange.storage.tokens import TOKEN_STORE
 
@@ -75,6 +82,19 @@ class Edit:
 
 Editor = Callable[[TableRecord | None], Edit]
 """A pure function from the record as it is (None when there is no such table) to an edit."""
+
+
+def end_expiry_fill(setting: TimeToLive) -> Editor:
+    """Return the editor that notes that the expiry index of a setting holds all items."""
+
+    def end(record: TableRecord | None) -> Edit:
+        current = None if record is None else record.time_to_live
+        if record is None or current is None or current.changed_at != setting.changed_at:
+            raise ResourceNotFoundException
+        current.is_filled = True
+        return Edit(record, fills_ended=[TIME_TO_LIVE_FILL])
+
+    return end
 
 
 @final
@@ -164,15 +184,29 @@ class Catalog:
 
     async def fills(self) -> list[tuple[str, str, str, str]]:
         """Return the indexes being filled: account, region, table and index name."""
-        found: list[tuple[str, str, str, str]] = []
-        lower = b"b"
+        return [
+            (account, region, table, index)
+            for account, region, table, index in await self._parts(b"b")
+        ]
+
+    async def expiring(self) -> list[tuple[str, str, str]]:
+        """Return the tables whose items expire: account, region and name."""
+        return [(account, region, name) for account, region, name in await self._parts(b"e")]
+
+    async def _parts(self, kind: bytes) -> list[list[str]]:
+        """Return what the keys of all rows of a kind are made of."""
+        found: list[list[str]] = []
+        lower = kind
         while True:
             rows, ended = await self._engine.range(
-                STORE, lower, b"c", reverse=False, rows_max=_PAGE_ROWS, bytes_max=_PAGE_BYTES
+                STORE,
+                lower,
+                successor(kind),
+                reverse=False,
+                rows_max=_PAGE_ROWS,
+                bytes_max=_PAGE_BYTES,
             )
-            for key, _ in rows:
-                account, region, table, index = key[1:].decode().split("\x00")
-                found.append((account, region, table, index))
+            found.extend(key[1:].decode().split("\x00") for key, _ in rows)
             if ended:
                 return found
             lower = rows[-1][0] + b"\x00"
@@ -207,7 +241,8 @@ class _RecordChange:
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         before = _present(rows[0], self._now)
-        counted = _counts(before)  # now, because editors work in place
+        # Now, because editors work in place.
+        counted, expired = _counts(before), _expires(before)
         edit = self._edit(before)
         changes = Changes(edit.outcome)
         changes.creates = edit.creates
@@ -221,6 +256,8 @@ class _RecordChange:
         elif rows[0] is not None:
             changes.deletes.append((STORE, key))
         self._count(rows[1], _counts(edit.record) - counted, changes)
+        if _expires(edit.record) != expired:
+            self._list_expiring(changes, listed=not expired)
         for index in edit.fills:
             changes.puts.append((STORE, self._fill_key(index), b""))
         for index in edit.fills_ended:
@@ -238,12 +275,23 @@ class _RecordChange:
             )
         changes.puts.append((STORE, self.keys[1][1], b"%d" % count))
 
+    def _list_expiring(self, changes: Changes, *, listed: bool) -> None:
+        key = b"e" + _world(self._account, self._region) + self._name.encode()
+        if listed:
+            changes.puts.append((STORE, key, b""))
+        else:
+            changes.deletes.append((STORE, key))
+
     def _fill_key(self, index: str) -> bytes:
         return fill_key(self._account, self._region, self._name, index)
 
 
 def _counts(record: TableRecord | None) -> bool:
     return record is not None and record.gone_at is None
+
+
+def _expires(record: TableRecord | None) -> bool:
+    return record is not None and record.gone_at is None and record.expires
 
 
 def _world(account: str, region: str) -> bytes:

@@ -19,6 +19,7 @@ from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
 from hashrange.model.keys import item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
+from hashrange.storage.expiry import change_expiry
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
 from hashrange.storage.tokens import TokenCheck
@@ -83,7 +84,7 @@ class ItemWrite:
     ) -> ItemOutcome:
         """Record the change of the item from one row to another, and of its index rows.
 
-        `old` and `new` are only needed for tables with indexes.
+        `old` and `new` are only needed for tables with rows derived from items.
         """
         old_row, new_row = rows
         table = self.table
@@ -99,6 +100,10 @@ class ItemWrite:
             outcome.collection_bytes += local_bytes
             for index in self.unmarked:
                 changes.puts.append((index.fill_store, self.key, b""))
+        if table.time_to_live is not None:
+            before = None if old is None else old[0].get(table.time_to_live)
+            after = None if new is None else new[0].get(table.time_to_live)
+            change_expiry(table, self.key, before, after, changes)
         return outcome
 
 
@@ -116,7 +121,7 @@ class PutWrite(ItemWrite):
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         old = None
-        if row is not None and (self.condition is not None or self.table.indexes):
+        if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
             return ItemOutcome(row, None, matched=False)
@@ -132,7 +137,7 @@ class DeleteWrite(ItemWrite):
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         old = None
-        if row is not None and (self.condition is not None or self.table.indexes):
+        if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
             return ItemOutcome(row, None, matched=False)

@@ -1,0 +1,217 @@
+"""Time to live: deletes items that have expired.
+
+Each table with time to live enabled has an expiry index (see storage/expiry), so what has expired
+is a range of keys and no table is ever scanned. A sweep takes the range chunk by chunk. A chunk is
+one decision, which looks at every item again: what was renewed, or written anew, since the range
+was read stays. What goes, goes by the same path as in DeleteItem, with its index rows and counts.
+
+Expiry times are full seconds, so the range of a table can only grow when a second begins, or by a
+write whose time is past already: each table is looked at once in a second, and again as long as
+there is more. Expired items are there for all requests until they are deleted.
+
+One process does this. It needs nothing but the catalog to know what to do, so it does not matter
+when it was stopped and started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, final
+
+from hashrange.clock import Clock
+from hashrange.engine.base import Changes, Engine
+from hashrange.errors import (
+    CorruptionError,
+    EngineError,
+    ResourceNotFoundException,
+    StaleEpochError,
+    UnknownOutcomeError,
+)
+from hashrange.model.keys import decode_key
+from hashrange.model.schema import Table
+from hashrange.storage.catalog import Catalog
+from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key, expiry_second
+from hashrange.storage.layout import row_size, unpack_item
+from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite
+
+_LOGGER = logging.getLogger("hashrange.expiry")
+
+_CHUNK_ROWS: Final = 100  # item rows and index rows
+_CHUNK_BYTES: Final = 1 << 18
+_TABLES_PER_STEP: Final = 50
+_POLL_SECONDS: Final = 0.1
+_PAUSE_SECONDS: Final = 0.001
+_RETRY_SECONDS: Final = 1.0
+_PROGRESS_ITEMS: Final = 50_000
+
+
+@final
+class Expiry:
+    """The deletion of expired items of all tables; one process runs it."""
+
+    def __init__(
+        self, engine: Engine, catalog: Catalog, clock: Clock, delay_seconds: float = 0.0
+    ) -> None:
+        self._engine = engine
+        self._catalog = catalog
+        self._clock = clock
+        self._delay_seconds = delay_seconds
+        self._epoch = -1
+        self._sweeps: deque[_Sweep] = deque()
+
+    async def run(self) -> None:
+        """Delete what expires for as long as the process lives."""
+        while True:
+            try:
+                done = await self.step()
+            except (CorruptionError, EngineError, UnknownOutcomeError):
+                _LOGGER.exception("deleting expired items failed; it will be tried again")
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            # Between two chunks there is time for requests, also on an engine that never waits.
+            await asyncio.sleep(_PAUSE_SECONDS if done else _POLL_SECONDS)
+
+    async def run_to_end(self) -> None:
+        """Delete everything that is due now."""
+        while await self.step():
+            pass
+
+    async def step(self) -> int:
+        """Do one bounded piece of work; return 0 when there is nothing to do now.
+
+        Costs two comparisons when no table has time to live.
+        """
+        epoch = self._engine.epoch()
+        if epoch != self._epoch:
+            await self._find_tables()
+            self._epoch = epoch
+        now = self._clock.now()
+        expired = expired_seconds(now - self._delay_seconds)
+        looked_at = 0
+        for _ in range(len(self._sweeps)):
+            sweep = self._sweeps[0]
+            # The others come first next time, whatever becomes of this one.
+            self._sweeps.rotate(-1)
+            if now < sweep.starts_at or sweep.swept == expired.stop:
+                continue
+            looked_at += 1
+            if await self._sweep_chunk(sweep, expired) or looked_at == _TABLES_PER_STEP:
+                return 1
+        return 0
+
+    async def _find_tables(self) -> None:
+        """Bring the list of tables up to date, remembering how far each of them was swept."""
+        known = {sweep.identity: sweep for sweep in self._sweeps}
+        found: deque[_Sweep] = deque()
+        for account, region, name in await self._catalog.expiring():
+            record = await self._catalog.find(account, region, name)
+            setting = None if record is None else record.time_to_live
+            if record is None or setting is None or not setting.is_filled:
+                continue  # the end of the filling is another change of the catalog
+            sweep = _Sweep(account, region, name, (record.store, setting.changed_at))
+            sweep.starts_at = setting.settled_at
+            found.append(known.get(sweep.identity, sweep))
+        self._sweeps = found
+
+    async def _sweep_chunk(self, sweep: _Sweep, expired: range) -> bool:
+        """Delete some of a table's expired items; tell whether there were any."""
+        try:
+            table = await self._catalog.table(sweep.account, sweep.region, sweep.name)
+            rows, ended = await self._engine.range(
+                table.expiry_store,
+                expiry_key(expired.start, b""),
+                expiry_key(expired.stop, b""),
+                reverse=False,
+                rows_max=sweep.rows_max(table),
+                bytes_max=_CHUNK_BYTES,
+            )
+            if rows:
+                writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key, _ in rows]
+                outcomes = await self._engine.write(GroupWrite(writes, is_transaction=False))
+                assert isinstance(outcomes, list)
+                sweep.note(outcomes)
+        except StaleEpochError:
+            return True
+        except ResourceNotFoundException:
+            rows, ended = [], True  # deleted just now, or not active yet
+        if ended:
+            sweep.swept = expired.stop
+            sweep.report_end()
+        return bool(rows)
+
+
+@final
+class _Sweep:
+    """What is remembered about one table between two chunks."""
+
+    __slots__ = (
+        "_bytes_per_item",
+        "_items",
+        "account",
+        "identity",
+        "name",
+        "region",
+        "starts_at",
+        "swept",
+    )
+
+    def __init__(self, account: str, region: str, name: str, identity: tuple[str, float]) -> None:
+        self.account = account
+        self.region = region
+        self.name = name
+        self.identity = identity  # of the table and its setting
+        self.starts_at = 0.0
+        self.swept = -1  # up to which second
+        self._items = 0
+        self._bytes_per_item = _CHUNK_BYTES // 10  # to begin carefully
+
+    def rows_max(self, table: Table) -> int:
+        """Return how many items the next chunk may have, judged by those of the last one."""
+        by_bytes = _CHUNK_BYTES // self._bytes_per_item
+        return max(1, min(by_bytes, 2 * _CHUNK_ROWS // (2 + len(table.indexes))))
+
+    def note(self, outcomes: Sequence[ItemOutcome]) -> None:
+        """Take notice of what became of a chunk."""
+        size = sum([0 if outcome.old is None else row_size(outcome.old) for outcome in outcomes])
+        self._bytes_per_item = max(1, size // len(outcomes))
+        before = self._items
+        self._items += sum([outcome.matched for outcome in outcomes])
+        if before // _PROGRESS_ITEMS != self._items // _PROGRESS_ITEMS:
+            _LOGGER.info("%d items of table %s expired, more to come", self._items, self.name)
+
+    def report_end(self) -> None:
+        """Tell how many items went, once there are no more for now."""
+        if self._items:
+            _LOGGER.debug("%d items of table %s expired", self._items, self.name)
+        self._items = 0
+
+
+@final
+class ExpireWrite(ItemWrite):
+    """Delete an item, if it is expired by what it holds now."""
+
+    __slots__ = ("expired", "expiry_key")
+
+    by_service = True
+
+    def __init__(self, table: Table, key: bytes, expired: range, expiry_key: bytes) -> None:
+        values = decode_key([part.type for part in table.parts], key)
+        super().__init__(table, key, dict(zip(table.key_names, values, strict=True)), None)
+        self.expired = expired
+        self.expiry_key = expiry_key
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        attribute = self.table.time_to_live
+        assert attribute is not None
+        item = {} if row is None else unpack_item(row)
+        second = expiry_second(item.get(attribute))
+        if row is not None and second is not None and second in self.expired:
+            return self._change((item, row), None, (row, None), changes)
+        if second is None or expiry_key(second, self.key) != self.expiry_key:
+            # The write that changed the item took the expiry row with it. Were one left behind all
+            # the same, it would be found for ever.
+            changes.deletes.append((self.table.expiry_store, self.expiry_key))
+        return ItemOutcome(row, row, matched=False)

@@ -1,0 +1,62 @@
+"""The expiry index: when items expire, and the rows that keep them in that order. Pure.
+
+expiry key := second (8 bytes, big-endian: after which the item is expired) item key
+expiry row := nothing
+
+A table with time to live enabled has an expiry store with a row for each item that has a usable
+time: an attribute of type N, not negative, in seconds since 1970; fractions count as a full second.
+The row is changed in the same step as its item, so that of any item there is at most one and it is
+the right one. A time in milliseconds is one in the far future; any other type is no time at all.
+
+Items that expired more than five years ago are left alone, as on AWS. What that means changes with
+the clock, so they have rows too, and it is the sweep that passes over them.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final
+
+from hashrange.engine.base import Changes
+from hashrange.limits import EXPIRED_SECONDS_MAX
+from hashrange.model.schema import Table
+from hashrange.model.values import Value
+
+SECOND_BYTES: Final = 8
+_DIGITS_MAX: Final = 18  # fewer than eight bytes can hold, and more than any clock will show
+
+
+def expiry_second(value: Value | None) -> int | None:
+    """Return the second after which an item with this time is expired; None when it never is."""
+    if value is None:
+        return None
+    text: str | None = value.get("N")
+    if text is None:
+        return None
+    whole, _, fraction = text.partition(".")
+    if len(whole) > _DIGITS_MAX or not whole.isdecimal():
+        return None
+    return int(whole) + 1 if fraction else int(whole)
+
+
+def expiry_key(second: int, key: bytes) -> bytes:
+    """Return where the expiry row of the item with this key is."""
+    return second.to_bytes(SECOND_BYTES, "big") + key
+
+
+def expired_seconds(now: float) -> range:
+    """Return the seconds after which items are expired by now, and not too long ago."""
+    return range(max(0, ceil(now - EXPIRED_SECONDS_MAX)), max(0, ceil(now)))
+
+
+def change_expiry(
+    table: Table, key: bytes, old: Value | None, new: Value | None, changes: Changes
+) -> None:
+    """Add to `changes` what becomes of an item's expiry row when its time changes."""
+    before, after = expiry_second(old), expiry_second(new)
+    if before == after:
+        return
+    if before is not None:
+        changes.deletes.append((table.expiry_store, expiry_key(before, key)))
+    if after is not None:
+        changes.puts.append((table.expiry_store, expiry_key(after, key), b""))
