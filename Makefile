@@ -57,7 +57,7 @@ differential: $(READY) ## Compare random requests with DynamoDB Local (needs Jav
 	$(BIN)/python -m tests.differential $(ARGS)
 
 clients: $(READY) ## Run other SDKs against this server (needs Node)
-	$(BIN)/pytest tests/clients $(ARGS)
+	$(BIN)/pytest tests/clients --with-npm $(ARGS)
 
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	$(BIN)/pytest tests/faults $(ARGS)
