@@ -184,6 +184,11 @@ class Application:
         if self._is_keeper:
             database.start_services()
 
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock, without waiting for its turn."""
+        if self._database is not None:
+            await self._database.do_due_work()
+
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -20,10 +21,13 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until it is moved; `moved`, if given, is called after that."""
 
-    def __init__(self, now: float = 1_700_000_000.0) -> None:
+    def __init__(
+        self, now: float = 1_700_000_000.0, moved: Callable[[], None] | None = None
+    ) -> None:
         self._now = now
+        self._moved = moved
 
     def now(self) -> float:
         return self._now
@@ -31,7 +35,9 @@ class VirtualClock:
     def set(self, now: float) -> None:
         """Jump to a time, forwards or backwards."""
         self._now = now
+        if self._moved is not None:
+            self._moved()
 
     def advance(self, seconds: float) -> None:
         """Move forwards by some seconds."""
-        self._now += seconds
+        self.set(self._now + seconds)

@@ -1,7 +1,8 @@
 """The one write path: item writes as pure decisions, alone or many together.
 
 A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
-its index rows, the tallies and, for tables with local indexes, the size of its item collection.
+its index rows, the tallies, for tables with local indexes the size of its item collection, and for
+tables with a stream the record of the change.
 A failed condition is an outcome. What the client did wrong with respect to the stored item (an
 update that does not apply, an item grown too large) is a ValidationException from `apply`.
 """
@@ -22,6 +23,7 @@ from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
+from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
 
 
@@ -48,9 +50,15 @@ class ItemOutcome:
 
 
 class ItemWrite:
-    """A put, update, delete or check of one item."""
+    """A put, update, delete or check of one item.
 
-    __slots__ = ("condition", "key", "key_item", "table", "unmarked")
+    The decision it becomes part of sets its time, which decisions cannot ask for.
+    """
+
+    __slots__ = ("condition", "key", "key_item", "table", "time", "unmarked")
+
+    # Whether the write is the service's own doing, as when an item expires, and nobody's request.
+    by_service = False
 
     def __init__(
         self, table: Table, key: bytes, key_item: Item, condition: Condition | None
@@ -59,6 +67,7 @@ class ItemWrite:
         self.key = key
         self.key_item = key_item  # holds the key attributes, maybe more
         self.condition = condition
+        self.time = 0.0
         self.unmarked: tuple[Index, ...] = ()
 
     def mark_keys(self) -> list[StoreKey]:
@@ -104,6 +113,11 @@ class ItemWrite:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
             change_expiry(table, self.key, before, after, changes)
+        if table.stream is not None:
+            items = (None if old is None else old[0], None if new is None else new[0])
+            if is_change(rows, items):
+                who = (self.time, self.by_service)
+                log_change(table, self.key, self.key_item, rows, who, changes)
         return outcome
 
 
@@ -224,8 +238,9 @@ class SingleWrite:
 
     __slots__ = ("epoch", "keys", "write")
 
-    def __init__(self, write: ItemWrite) -> None:
+    def __init__(self, write: ItemWrite, now: float) -> None:
         self.write = write
+        write.time = now
         table = write.table
         self.epoch = table.epoch
         item: StoreKey = (table.store, write.key)
@@ -263,9 +278,12 @@ class GroupWrite:
         writes: Sequence[ItemWrite],
         *,
         is_transaction: bool,
+        now: float,
         token: TokenCheck | None = None,
     ) -> None:
         self.writes = writes
+        for write in writes:
+            write.time = now
         self.is_transaction = is_transaction
         self.token = token
         self.epoch = min(write.table.epoch for write in writes)
@@ -347,8 +365,8 @@ def _change_collections(
         changes.puts.append((*key, pack_tally(size)))
 
 
-async def write_item(engine: Engine, write: ItemWrite) -> ItemOutcome:
+async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
     """Carry out one item write."""
-    outcome = await engine.write(SingleWrite(write))
+    outcome = await engine.write(SingleWrite(write, now))
     assert isinstance(outcome, ItemOutcome)
     return outcome

@@ -14,7 +14,6 @@ from typing import Any, TypeVar, final
 from hashrange.app import Database, open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
-from hashrange.services.backfill import Backfill
 from hashrange.wire.identity import Identity, account_of
 
 Outcome = TypeVar("Outcome")
@@ -26,9 +25,7 @@ class LocalDatabase:
 
     def __init__(self) -> None:
         self.clock = VirtualClock(time.time())
-        database = Database(open_engine(Settings(in_memory=True)), self.clock)
-        self._dispatcher = database.dispatcher
-        self._backfill = Backfill(database.engine, database.catalog, self.clock)
+        self._database = Database(open_engine(Settings(in_memory=True)), self.clock)
         self._lock = threading.Lock()
 
     def answer(self, target: str, body: bytes, access_key: str, region: str) -> tuple[int, bytes]:
@@ -36,8 +33,8 @@ class LocalDatabase:
         identity = Identity(access_key, account_of(access_key), region)
         with self._lock:
             # What is due, also because the clock was moved, is done before anybody can look.
-            run(self._backfill.run_to_end())
-            return run(self._dispatcher.answer(target.encode(), body, identity))
+            run(self._database.do_due_work())
+            return run(self._database.dispatcher.answer(target.encode(), body, identity))
 
 
 def run(call: Coroutine[Any, Any, Outcome]) -> Outcome:
