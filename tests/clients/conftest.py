@@ -1,12 +1,18 @@
 """Fixtures of the tests with real clients, each of which starts from environment variables."""
 
 import os
+import pathlib
+import re
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.harness import server
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+# Texts on DynamoDB with Python examples in fenced blocks.
+EXAMPLES = pathlib.Path(os.environ.get("HASHRANGE_SEEDS") or REPOSITORY.parent / "shared" / "seeds")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,16 +22,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the clients that need npm unless they are asked for (make clients does)."""
-    if config.getoption("--with-npm", default=False):
-        return
-    chosen = [item for item in items if "npm" not in item.keywords]
-    config.hook.pytest_deselected(items=[item for item in items if "npm" in item.keywords])
-    items[:] = chosen
+    """Leave out what needs npm unless asked for (make clients does), and examples not there."""
+    unwanted = set()
+    if not config.getoption("--with-npm", default=False):
+        unwanted.add("npm")
+    if not EXAMPLES.is_dir():
+        unwanted.add("examples")
+    left_out = [item for item in items if unwanted.intersection(item.keywords)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "npm: needs npm and its registry")
+    config.addinivalue_line("markers", "examples: needs the directory that HASHRANGE_SEEDS names")
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[str]:
+    """The Python code blocks of all example texts."""
+    texts = (path.read_text() for path in sorted(EXAMPLES.iterdir()) if path.is_file())
+    return [
+        block for text in texts for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    ]
 
 
 @pytest.fixture(scope="session")
