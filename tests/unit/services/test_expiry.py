@@ -11,7 +11,7 @@ from hashrange.engine.base import Changes
 from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, StaleEpochError, UnknownOutcomeError
 from hashrange.limits import EXPIRED_SECONDS_MAX
-from hashrange.model.keys import index_key, item_key
+from hashrange.model.keys import decode_key, index_key, item_key
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, item_size
 from hashrange.services import backfill as backfill_module
@@ -428,7 +428,9 @@ def test_what_was_renewed_between_looking_and_deleting_stays() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_under_random_writes_exactly_the_expired_items_go(seed: int) -> None:
+def test_under_random_writes_exactly_the_expired_items_go(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Writes and time interleave with filling and sweeping, step by step and within a step."""
     choose = random.Random(seed)
     delays = itertools.cycle([Fault.DELAY, None, Fault.DELAY, Fault.REPEAT])
@@ -441,14 +443,29 @@ def test_under_random_writes_exactly_the_expired_items_go(seed: int) -> None:
     )
     model: dict[int, Item] = {}
 
+    async def write(number: int, time: object) -> None:
+        written = item(number, time, c={"S": f"c{choose.randrange(3)}"})
+        model[number] = written
+        await put(tables, written)
+
     async def write_some(count: int) -> None:
         for _ in range(count):
             number = choose.randrange(50)
             now = int(tables.clock.now())
             time = choose.choice([None, now - 3, now + 2, now + 40, {"S": "1"}])
-            written = item(number, time, c={"S": f"c{choose.randrange(3)}"})
-            model[number] = written
-            await put(tables, written)
+            await write(number, time)
+
+    look = engine.range
+
+    async def look_and_renew(store: str, *bounds: bytes, **settings: Any) -> Any:
+        """Renew what was found, now and then, before its finder can delete it."""
+        rows, ended = await look(store, *bounds, **settings)
+        if store.endswith("x"):
+            for key, _ in rows:
+                if choose.randrange(4) == 0:
+                    _, sort = decode_key(["S", "S"], key[8:])
+                    await write(int(sort["S"]), int(tables.clock.now()) + 40)
+        return rows, ended
 
     async def sweep(turns: int) -> None:
         for _ in range(turns):
@@ -462,7 +479,9 @@ def test_under_random_writes_exactly_the_expired_items_go(seed: int) -> None:
 
     asyncio.run(write_some(40))
     tables.call("UpdateTimeToLive", TableName="table", TimeToLiveSpecification=ON)
-    asyncio.run(live())
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "range", look_and_renew)
+        asyncio.run(live())
     present = set(tables.numbers())
     for number, written in model.items():
         second = expiry_second(written.get("x"))
