@@ -93,6 +93,14 @@ class TableNotFoundException(ClientError):
     pass
 
 
+class ExpiredIteratorException(ClientError):
+    pass
+
+
+class TrimmedDataAccessException(ClientError):
+    pass
+
+
 class LimitExceededException(ClientError):
     pass
 

@@ -31,6 +31,13 @@ EXPRESSION_DEPTH_MAX: Final = 300  # nesting of parentheses and operators in the
 IN_OPERANDS_MAX: Final = 100
 PROJECTION_PATHS_MAX: Final = 4096  # cannot be reached within the bytes of an expression
 
+# Statements.
+STATEMENT_CHARACTERS_MAX: Final = 8192
+STATEMENT_DEPTH_MAX: Final = 60  # nesting of parentheses, values and operators in the parser
+STATEMENTS_KEPT_MAX: Final = 1024  # parsed statements a process remembers
+BATCH_STATEMENTS_MAX: Final = 25
+NEXT_TOKEN_CHARACTERS_MAX: Final = 32_768
+
 # Requests and pages.
 REQUEST_BODY_BYTES_MAX: Final = 16_777_216
 RESPONSE_PAGE_BYTES_MAX: Final = 1_048_576
@@ -62,6 +69,16 @@ ITEM_COLLECTION_BYTES_MAX: Final = 10_737_418_240  # only tables with a local in
 TAGS_MAX: Final = 50
 TAG_KEY_CHARACTERS_MAX: Final = 128
 TAG_VALUE_CHARACTERS_MAX: Final = 256
+
+# Streams.
+STREAM_RETENTION_SECONDS: Final = 86_400
+STREAM_RECORDS_PAGE_MAX: Final = 1000
+STREAM_SHARDS_PAGE_MAX: Final = 100
+STREAMS_PAGE_MAX: Final = 100
+SHARD_ITERATOR_SECONDS: Final = 900
+SHARD_SECONDS: Final = 14_400  # after which a shard is rolled over to its child
+SHARD_RECORDS_PER_SECOND_MAX: Final = 1000  # beyond which a shard is split
+OPEN_SHARDS_MAX: Final = 64  # of one stream
 
 # Capacity.
 READ_UNIT_BYTES: Final = 4096

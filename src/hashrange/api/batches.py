@@ -103,7 +103,9 @@ async def batch_write_item(context: Context, request: Request) -> Response:
         if len({write.key for write in table_writes}) != len(table_writes):
             raise ValidationException(_DUPLICATES)
         writes.extend(table_writes)
-    outcomes = await context.engine.write(GroupWrite(writes, is_transaction=False))
+    outcomes = await context.engine.write(
+        GroupWrite(writes, is_transaction=False, now=context.clock.now())
+    )
     assert isinstance(outcomes, list)
     response: Response = {"UnprocessedItems": {}}
     capacities: dict[str, Capacity] = {}

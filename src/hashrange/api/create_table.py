@@ -7,6 +7,7 @@ from typing import Final
 
 from hashrange.api.descriptions import describe, warm_throughput
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.stream_settings import begin_stream, check_new_stream, choose_label
 from hashrange.api.table_checks import (
     check_billing,
     check_changeable,
@@ -33,13 +34,18 @@ async def create_table(context: Context, request: Request) -> Response:
     now = context.clock.now()
     name = resolve_name(context.account, context.region, request["TableName"])
     record = _make_record(context, name, request, now)
+    edit = Edit(record, creates=record.stores())
+    stream = request.get("StreamSpecification")
+    if stream is not None and stream["StreamEnabled"]:
+        place = (await choose_label(context, name, now), new_store())
+        begin_stream(record, stream["StreamViewType"], place, now, edit)
 
     def create(existing: TableRecord | None) -> Edit:
         if existing is not None:
             if existing.gone_at is not None:
                 check_changeable(existing, now)
             raise ResourceInUseException(f"Table already exists: {name}")
-        return Edit(record, creates=record.stores())
+        return edit
 
     await context.catalog.change(context.account, context.region, name, create)
     return {"TableDescription": await describe(context.engine, record, now, "CREATING")}
@@ -53,6 +59,7 @@ def _check(request: Request) -> None:
     check_on_demand(request.get("OnDemandThroughput"), is_on_demand=is_on_demand)
     check_encryption(request.get("SSESpecification"))
     check_tags(request.get("Tags", ()), {})
+    check_new_stream(request.get("StreamSpecification"))
     throughput = make_throughput(request.get("ProvisionedThroughput"))
     check_warm(
         request.get("WarmThroughput"),

@@ -142,6 +142,15 @@ def _describe_settings(record: TableRecord, status: str, description: dict[str, 
             "SSEType": "KMS",
             "KMSMasterKeyArn": record.encryption_key_arn,
         }
+    stream = record.stream
+    if stream is not None:
+        if stream.is_enabled:
+            description["StreamSpecification"] = {
+                "StreamEnabled": True,
+                "StreamViewType": stream.view_type,
+            }
+        description["LatestStreamLabel"] = stream.label
+        description["LatestStreamArn"] = stream.arn
     if record.table_class is not None:
         description["TableClassSummary"] = {"TableClass": record.table_class}
         if record.table_class_at is not None:

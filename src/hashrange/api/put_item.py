@@ -19,7 +19,7 @@ async def put_item(context: Context, request: Request) -> Response:
     arguments = read_write_arguments(request, kind="put")
     table = await context.catalog.table(context.account, context.region, request["TableName"])
     write = make_put(table, request["Item"], size, arguments.condition)
-    outcome = await write_item(context.engine, write)
+    outcome = await write_item(context.engine, write, context.clock.now())
     if not outcome.matched:
         raise condition_failed(request, outcome)
     response: Response = {}

@@ -13,6 +13,12 @@ from hashrange.api.operation import Operation
 from hashrange.api.put_item import put_item
 from hashrange.api.query import query
 from hashrange.api.scan import scan
+from hashrange.api.streams import (
+    describe_stream,
+    get_records,
+    get_shard_iterator,
+    list_streams,
+)
 from hashrange.api.tables import (
     delete_table,
     describe_endpoints,
@@ -34,9 +40,13 @@ _ALL: Final = (
     Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
     Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
     Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
+    Operation("DescribeStream", requests.DESCRIBE_STREAM, describe_stream),
     Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
     Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
     Operation("GetItem", requests.GET_ITEM, get_item),
+    Operation("GetRecords", requests.GET_RECORDS, get_records),
+    Operation("GetShardIterator", requests.GET_SHARD_ITERATOR, get_shard_iterator),
+    Operation("ListStreams", requests.LIST_STREAMS, list_streams),
     Operation("ListTables", requests.LIST_TABLES, list_tables),
     Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
     Operation("PutItem", requests.PUT_ITEM, put_item),

@@ -401,7 +401,7 @@ _STREAM_SPECIFICATION: Final = Structure(
     {
         "StreamEnabled": _FLAG,
         "StreamViewType": String(
-            enum=("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+            enum=("OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE")
         ),
     },
     required=("StreamEnabled",),
@@ -550,4 +550,52 @@ UPDATE_TIME_TO_LIVE: Final = Structure(
 )
 DESCRIBE_TIME_TO_LIVE: Final = Structure(
     "DescribeTimeToLiveInput", {"TableName": _CONTROL_TABLE}, parameters=("TableName",)
+)
+
+_STREAM_ARN: Final = String(minimum=37, maximum=1024)
+_SHARD_ID: Final = String(minimum=28, maximum=65)
+
+LIST_STREAMS: Final = Structure(
+    "ListStreamsInput",
+    {
+        "TableName": String(minimum=3, maximum=255, pattern=NAME_PATTERN),
+        "Limit": _POSITIVE,
+        "ExclusiveStartStreamArn": _STREAM_ARN,
+    },
+)
+DESCRIBE_STREAM: Final = Structure(
+    "DescribeStreamInput",
+    {
+        "StreamArn": _STREAM_ARN,
+        "Limit": _POSITIVE,
+        "ExclusiveStartShardId": _SHARD_ID,
+        "ShardFilter": Structure(
+            "ShardFilter", {"Type": String(enum=("CHILD_SHARDS",)), "ShardId": _SHARD_ID}
+        ),
+    },
+    required=("StreamArn",),
+)
+GET_SHARD_ITERATOR: Final = Structure(
+    "GetShardIteratorInput",
+    {
+        "StreamArn": _STREAM_ARN,
+        "ShardId": _SHARD_ID,
+        "ShardIteratorType": String(
+            enum=(
+                "TRIM_HORIZON",
+                "LATEST",
+                "AT_SEQUENCE_NUMBER",
+                "AFTER_SEQUENCE_NUMBER",
+                "AT_TIMESTAMP",
+            )
+        ),
+        "SequenceNumber": String(minimum=21, maximum=40),
+        "Timestamp": Number("Double"),
+    },
+    required=("StreamArn", "ShardId", "ShardIteratorType"),
+)
+GET_RECORDS: Final = Structure(
+    "GetRecordsInput",
+    {"ShardIterator": String(minimum=1, maximum=2048), "Limit": _POSITIVE},
+    required=("ShardIterator",),
 )

@@ -53,16 +53,6 @@ def check_offered(request: dict[str, Any]) -> None:
     for name, subject in _NOT_OFFERED.items():
         if request.get(name):
             raise ValidationException(f"{INVALID}{subject} not supported by this server: {name}")
-    stream = request.get("StreamSpecification")
-    if stream is None:
-        return
-    if stream["StreamEnabled"]:
-        raise ValidationException(f"{INVALID}Streams are not supported by this server yet")
-    if "StreamViewType" in stream:
-        raise ValidationException(
-            "Invalid StreamViewType: Stream StreamEnabled was false but a StreamViewType was "
-            "present."
-        )
 
 
 def check_throughput(throughput: dict[str, int] | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashrange.api.descriptions import describe, describe_deleted
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.stream_settings import end_stream
 from hashrange.api.table_checks import check_changeable
 from hashrange.errors import ValidationException
 from hashrange.limits import (
@@ -54,7 +55,9 @@ async def delete_table(context: Context, request: Request) -> Response:
         fills = record.fills()
         record.gone_at = now + delay
         left = record if delay > 0 else None
-        return Edit(left, drops=drops, fills_ended=fills, outcome=record)
+        edit = Edit(left, drops=drops, fills_ended=fills, outcome=record)
+        end_stream(record, now, record.gone_at, edit)
+        return edit
 
     record = await context.catalog.change(context.account, context.region, name, delete)
     assert isinstance(record, TableRecord)

@@ -120,9 +120,11 @@ async def transact_write_items(context: Context, request: Request) -> Response:
     ]
     writes = _bind_all(actions, tables)
     _check_distinct([(write.table.store, write.key) for write in writes])
+    now = context.clock.now()
+    token = _token(context, request, now)
     try:
         outcomes = await context.engine.write(
-            GroupWrite(writes, is_transaction=True, token=_token(context, request))
+            GroupWrite(writes, is_transaction=True, now=now, token=token)
         )
     except ConflictError as error:
         raise _cancelled([_conflict() for _ in actions]) from error
@@ -135,12 +137,12 @@ async def transact_write_items(context: Context, request: Request) -> Response:
     return _report_writes(request, writes, outcomes)
 
 
-def _token(context: Context, request: Request) -> TokenCheck | None:
+def _token(context: Context, request: Request, now: float) -> TokenCheck | None:
     token = request.get("ClientRequestToken")
     if token is None:
         return None
     name = f"{context.account}/{context.region}/{token}"
-    return TokenCheck(name, request["TransactItems"], context.clock.now())
+    return TokenCheck(name, request["TransactItems"], now)
 
 
 def _bind_all(parts: Sequence[_Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 
 from hashrange.api.descriptions import describe, describe_projection, warm_throughput
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.stream_settings import change_stream, check_stream_update, choose_label
 from hashrange.api.table_checks import (
     INVALID,
     check_changeable,
@@ -22,7 +23,7 @@ from hashrange.api.table_checks import (
     check_throughput,
     check_warm,
 )
-from hashrange.api.table_records import encryption_key, make_index
+from hashrange.api.table_records import encryption_key, make_index, new_store
 from hashrange.errors import (
     LimitExceededException,
     ResourceInUseException,
@@ -66,6 +67,8 @@ async def update_table(context: Context, request: Request) -> Response:
         if "Create" in update
     ]
     key_arn = encryption_key(context, request.get("SSESpecification"))
+    stream = request.get("StreamSpecification")
+    place = ("", "") if stream is None else (await choose_label(context, name, now), new_store())
 
     def update(record: TableRecord | None) -> Edit:
         if record is None:
@@ -76,6 +79,8 @@ async def update_table(context: Context, request: Request) -> Response:
         change.settle_capacity()
         change.settle_indexes([replace(index) for index in added])
         change.settle_rest()
+        if stream is not None:
+            change_stream(record, stream, place, now, change.edit)
         return change.edit
 
     record = await context.catalog.change(context.account, context.region, name, update)
@@ -102,6 +107,7 @@ def _check(request: Request) -> None:
     check_table_limit(throughput)
     _check_updates(request.get("GlobalSecondaryIndexUpdates", ()))
     check_encryption(request.get("SSESpecification"))
+    check_stream_update(request)
     check_offered(request)
 
 
@@ -324,8 +330,6 @@ class _Change:
         """Take over the settings that stand for themselves."""
         record = self.record
         request = self.request
-        if "StreamSpecification" in request and record.stream is None:
-            raise ValidationException("Table has no stream to disable")
         if "TableClass" in request:
             record.table_class = request["TableClass"]
             record.table_class_at = self.now

@@ -12,7 +12,9 @@ from typing import Any, Final
 import orjson
 
 from hashrange.errors import CorruptionError
-from hashrange.model.schema import Index, KeyPart, Table
+from hashrange.model.keys import PLACEMENT_BYTES
+from hashrange.model.schema import Index, KeyPart, StreamLog, Table
+from hashrange.model.streams import StreamRecord, change_prefix, stream_record
 
 FORMAT: Final = 1
 
@@ -112,7 +114,7 @@ class TableRecord:
     encryption_key_arn: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     time_to_live: TimeToLive | None = None
-    stream: dict[str, str] | None = None
+    stream: StreamRecord | None = None  # the latest, which may have been disabled
 
     @property
     def arn(self) -> str:
@@ -207,6 +209,8 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         setting = TimeToLive(**members["time_to_live"])
         setting.is_enabled &= "is_filled" in members["time_to_live"]
         members["time_to_live"] = setting
+    if members["stream"] is not None:
+        members["stream"] = stream_record(members["stream"])
     return TableRecord(**members)
 
 
@@ -230,6 +234,19 @@ def make_table(record: TableRecord, epoch: int) -> Table:
         key_types={name: record.attribute_types[name] for name in names},
         time_to_live=setting.attribute if setting is not None and setting.is_enabled else None,
         epoch=epoch,
+        stream=_make_log(record.stream),
+    )
+
+
+def _make_log(stream: StreamRecord | None) -> StreamLog | None:
+    if stream is None or not stream.is_enabled:
+        return None
+    shards = stream.open_shards()
+    return StreamLog(
+        stream.store,
+        stream.view_type,
+        tuple(shard.first.to_bytes(PLACEMENT_BYTES, "big") for shard in shards),
+        tuple(change_prefix(shard.number) for shard in shards),
     )
 
 

@@ -6,6 +6,7 @@ convention. The full description of a table (billing, tags, states) stays in its
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import final
 
 
@@ -66,6 +67,31 @@ class Index:
 
 
 @final
+class StreamLog:
+    """Where the changes of a table's items are logged, and how much of the items.
+
+    `bounds` are the first placements of the open shards in order, beginning with the very first;
+    `prefixes` are what the keys of those shards' rows begin with.
+    """
+
+    __slots__ = ("bounds", "keeps_new", "keeps_old", "prefixes", "store")
+
+    def __init__(
+        self, store: str, view_type: str, bounds: tuple[bytes, ...], prefixes: tuple[bytes, ...]
+    ) -> None:
+        self.store = store
+        self.keeps_new = view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+        self.keeps_old = view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+        self.bounds = bounds
+        self.prefixes = prefixes
+
+    def prefix(self, key: bytes) -> bytes:
+        """Return the key prefix of the shard that takes an item's changes."""
+        # A bound is shorter than the keys that begin with it, hence less than all of them.
+        return self.prefixes[bisect_right(self.bounds, key) - 1]
+
+
+@final
 class Table:
     """A table: its keys, its indexes and its stores."""
 
@@ -89,6 +115,7 @@ class Table:
         "region",
         "sort",
         "store",
+        "stream",
         "time_to_live",
     )
 
@@ -106,6 +133,7 @@ class Table:
         key_types: dict[str, str],
         epoch: int,
         time_to_live: str | None = None,
+        stream: StreamLog | None = None,
     ) -> None:
         self.name = name
         self.id = id
@@ -130,5 +158,6 @@ class Table:
         self.expiry_store = store + "x"
         # Whether a write must know the attributes the item had before.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
+        self.stream = stream  # None when nobody wants to know of changes
         # The catalog epoch this object belongs to; decisions built on it carry it.
         self.epoch = epoch

@@ -130,7 +130,9 @@ class Expiry:
             )
             if rows:
                 writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key, _ in rows]
-                outcomes = await self._engine.write(GroupWrite(writes, is_transaction=False))
+                outcomes = await self._engine.write(
+                    GroupWrite(writes, is_transaction=False, now=self._clock.now())
+                )
                 assert isinstance(outcomes, list)
                 sweep.note(outcomes)
         except StaleEpochError:

@@ -4,6 +4,7 @@ record row    := "t" world name             TableRecord as JSON
 count row     := "n" world                  how many tables the world has, in decimal
 fill row      := "b" world name 0 index     how far the filling of a new index has come
 expiry row    := "e" world name             nothing; there while items of the table expire
+stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
 world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
@@ -36,6 +37,7 @@ from hashrange.model.records import (
     unpack_record,
 )
 from hashrange.model.schema import Table
+from hashrange.model.streams import StreamRecord
 from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
@@ -75,6 +77,9 @@ class Edit:
     # Names of indexes whose filling is to begin, and of those for which it ends.
     fills: list[str] = field(default_factory=list)
     fills_ended: list[str] = field(default_factory=list)
+    # A stream to be written to a row of its own, and what to append to its log.
+    stream: StreamRecord | None = None
+    marks: list[bytes] = field(default_factory=list)
     # False for what only descriptions show.
     is_seen_by_requests: bool = True
     outcome: object = None
@@ -262,6 +267,11 @@ class _RecordChange:
             changes.puts.append((STORE, self._fill_key(index), b""))
         for index in edit.fills_ended:
             changes.deletes.append((STORE, self._fill_key(index)))
+        stream = edit.stream
+        if stream is not None:
+            row_key = stream_key(self._account, self._region, self._name, stream.label)
+            changes.puts.append((STORE, row_key, stream.pack()))
+            changes.appends.extend((stream.store, mark, b"") for mark in edit.marks)
         return changes
 
     def _count(self, row: bytes | None, added: int, changes: Changes) -> None:
@@ -306,6 +316,16 @@ def record_key(account: str, region: str, name: str) -> bytes:
 def fill_key(account: str, region: str, name: str, index: str) -> bytes:
     """Return where the progress of filling an index is."""
     return b"b" + _world(account, region) + f"{name}\x00{index}".encode()
+
+
+def streams_prefix(*world: str) -> bytes:
+    """Return what the rows of streams begin with: of all, of an account's region, of a table."""
+    return b"s" + "".join(f"{name}\x00" for name in world).encode()
+
+
+def stream_key(account: str, region: str, table: str, label: str) -> bytes:
+    """Return where a stream's row is."""
+    return streams_prefix(account, region, table) + label.encode()
 
 
 def _present(row: bytes | None, now: float) -> TableRecord | None:

@@ -35,7 +35,8 @@ async def put(tables: Tables, item: Item) -> None:
         table = await table_of(tables)
         key = item_key(table.parts, item)
         try:
-            await write_item(tables.engine, PutWrite(table, key, item, None, size=item_size(item)))
+            write = PutWrite(table, key, item, None, size=item_size(item))
+            await write_item(tables.engine, write, 0.0)
             return
         except StaleEpochError:
             continue
@@ -44,7 +45,7 @@ async def put(tables: Tables, item: Item) -> None:
 async def delete(tables: Tables, item: Item) -> None:
     table = await table_of(tables)
     key = item_key(table.parts, item)
-    await write_item(tables.engine, DeleteWrite(table, key, item, None))
+    await write_item(tables.engine, DeleteWrite(table, key, item, None), 0.0)
 
 
 async def put_together(tables: Tables, items: list[Item]) -> None:
@@ -53,7 +54,7 @@ async def put_together(tables: Tables, items: list[Item]) -> None:
         PutWrite(table, item_key(table.parts, item), item, None, size=item_size(item))
         for item in items
     ]
-    await tables.engine.write(GroupWrite(writes, is_transaction=True))
+    await tables.engine.write(GroupWrite(writes, is_transaction=True, now=0.0))
 
 
 def item(number: int, **attributes: Any) -> Item:

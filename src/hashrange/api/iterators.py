@@ -1,0 +1,97 @@
+"""Shard iterators and sequence numbers as clients see them.
+
+An iterator is the stream's ARN, a format number and a sealed position, joined by bars:
+
+position := shard (4 bytes) sequence (8) time in milliseconds (8) flags (1) CRC-32 of all before (4)
+
+all big-endian, in base64. The sum guards against mistakes, not against forgers: whoever may read
+the stream may read it from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import struct
+from typing import Final, final
+from zlib import crc32
+
+from hashrange.errors import ExpiredIteratorException, ValidationException
+from hashrange.limits import SHARD_ITERATOR_SECONDS
+
+# Numbers of one width have the same order as texts; those of AWS have 21 digits or more.
+_FIRST_SEQUENCE: Final = 10**20
+_POSITION: Final = struct.Struct(">IQQB")
+_FROM_HORIZON: Final = 1
+_FORMAT: Final = "1"
+_ARN: Final = re.compile(
+    r"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([a-zA-Z0-9_.-]{3,255})"
+    r"/stream/([0-9T:.-]+)"
+)
+
+
+def sequence_text(number: int) -> str:
+    """Return a sequence number as clients see it."""
+    return str(_FIRST_SEQUENCE + number)
+
+
+def read_sequence(text: str) -> int:
+    """Return the number of a client's sequence number; negative when it cannot be one of ours."""
+    if not text.isascii() or not text.isdecimal():
+        raise ValidationException(
+            "One or more parameter values were invalid: Invalid SequenceNumber"
+        )
+    return int(text) - _FIRST_SEQUENCE
+
+
+def split_arn(arn: str) -> tuple[str, str, str, str] | None:
+    """Return account, region, table and label of a stream's ARN."""
+    match = _ARN.fullmatch(arn)
+    if match is None:
+        return None
+    region, account, table, label = match.groups()
+    return account, region, table, label
+
+
+@final
+class ShardIterator:
+    """A position in a shard, and when it was given out."""
+
+    __slots__ = ("arn", "from_horizon", "position", "shard", "time")
+
+    def __init__(
+        self, arn: str, shard: int, position: int, time: float, *, from_horizon: bool = False
+    ) -> None:
+        self.arn = arn
+        self.shard = shard
+        self.position = position
+        self.time = time
+        self.from_horizon = from_horizon
+
+    def pack(self) -> str:
+        """Return it as clients see it."""
+        flags = _FROM_HORIZON if self.from_horizon else 0
+        content = _POSITION.pack(self.shard, self.position, int(self.time * 1000), flags)
+        sealed = content + crc32(self.arn.encode() + content).to_bytes(4, "big")
+        return f"{self.arn}|{_FORMAT}|{base64.b64encode(sealed).decode()}"
+
+    @classmethod
+    def unpack(cls, text: str, now: float) -> ShardIterator:
+        """Return the iterator a client holds, unless it is too old."""
+        try:
+            arn, kind, sealed = text.split("|")
+            content = base64.b64decode(sealed, validate=True)
+            shard, position, time, flags = _POSITION.unpack(content[:-4])
+        except (ValueError, binascii.Error, struct.error):
+            raise _invalid() from None
+        seal = crc32(arn.encode() + content[:-4]).to_bytes(4, "big")
+        if kind != _FORMAT or content[-4:] != seal:
+            raise _invalid()
+        if now - time / 1000 > SHARD_ITERATOR_SECONDS:
+            raise ExpiredIteratorException("The provided iterator exceeds the maximum age allowed.")
+        return cls(arn, shard, position, time / 1000, from_horizon=bool(flags & _FROM_HORIZON))
+
+
+def _invalid() -> ValidationException:
+    return ValidationException("Invalid ShardIterator")

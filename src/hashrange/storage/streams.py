@@ -1,0 +1,275 @@
+"""Streams in the catalog, and reading their logs: marks, positions and changes.
+
+stream row := StreamRecord as JSON          under "s" world table 0 label, in the catalog
+
+The stream that a table has is part of the table's record, which is what decisions see; its row here
+is a copy, written in the same step, for those who read streams. It outlives the stream's being
+disabled and the table, until nothing of the stream is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from hashrange.engine.base import ANY_EPOCH, Changes, Engine, Row, StoreKey
+from hashrange.errors import TrimmedDataAccessException
+from hashrange.limits import RESPONSE_PAGE_BYTES_MAX, STREAM_RETENTION_SECONDS
+from hashrange.model.keys import successor
+from hashrange.model.streams import ShardRecord, StreamRecord, unpack_stream
+from hashrange.storage.catalog import STORE, stream_key, streams_prefix
+from hashrange.storage.log import (
+    CLOSED,
+    MARKS,
+    OPENED,
+    TRIMMED,
+    Change,
+    change_span,
+    change_time,
+    mark_of,
+    mark_prefix,
+    sequence_of,
+)
+
+_CHUNK_ROWS: Final = 256
+_PASSED_CHUNKS_MAX: Final = 8
+_PAGE_ROWS: Final = 100
+_UNBOUNDED: Final = 1 << 40
+
+
+async def find_stream(
+    engine: Engine, account: str, region: str, table: str, label: str, now: float
+) -> StreamRecord | None:
+    """Return a stream that can be read."""
+    (row,) = await engine.read([(STORE, stream_key(account, region, table, label))])
+    stream = None if row is None else unpack_stream(row)
+    return stream if stream is not None and stream.is_kept(now) else None
+
+
+async def list_streams(
+    engine: Engine, prefix: bytes, *, after: bytes | None, streams_max: int, now: float
+) -> tuple[list[StreamRecord], bool]:
+    """Return a page of the streams whose rows begin with a prefix, and whether there are more."""
+    lower, upper = prefix, successor(prefix)
+    if after is not None:
+        lower = max(lower, after + b"\x00")
+    found: list[StreamRecord] = []
+    while True:
+        rows, ended = await engine.range(
+            STORE, lower, upper, reverse=False, rows_max=_PAGE_ROWS, bytes_max=_UNBOUNDED
+        )
+        for _, row in rows:
+            stream = unpack_stream(row)
+            if not stream.is_kept(now):
+                continue
+            if len(found) == streams_max:
+                return found, True
+            found.append(stream)
+        if ended:
+            return found, False
+        lower = rows[-1][0] + b"\x00"
+
+
+async def all_streams(engine: Engine) -> list[StreamRecord]:
+    """Return the streams of all accounts and regions, also those whose time is over."""
+    streams, _ = await list_streams(
+        engine, streams_prefix(), after=None, streams_max=_UNBOUNDED, now=float("-inf")
+    )
+    return streams
+
+
+@final
+class Bounds:
+    """The sequence numbers between which a shard's changes are."""
+
+    __slots__ = ("first", "last", "trimmed")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.last: int | None = None  # None while the shard is open
+        self.trimmed = 0  # the last change that was dropped for its age
+
+
+async def read_bounds(engine: Engine, stream: StreamRecord) -> dict[int, Bounds]:
+    """Return the bounds of a stream's shards by their numbers."""
+    rows, _ = await engine.range(
+        stream.store,
+        MARKS,
+        successor(MARKS),
+        reverse=False,
+        rows_max=_UNBOUNDED,
+        bytes_max=_UNBOUNDED,
+    )
+    found = {shard.number: Bounds() for shard in stream.shards}
+    for key, value in rows:
+        number, kind = mark_of(key)
+        bounds = found.get(number)
+        if bounds is None:
+            continue
+        if kind == OPENED:
+            bounds.first = sequence_of(key)
+        elif kind == CLOSED:
+            bounds.last = sequence_of(key)
+        elif kind == TRIMMED:
+            bounds.trimmed = int.from_bytes(value, "big")
+    return found
+
+
+async def newest_change(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> int:
+    """Return the number of a shard's newest change, 0 if it has none."""
+    lower, upper = change_span(shard.number, 0)
+    rows, _ = await engine.range(
+        stream.store, lower, upper, reverse=True, rows_max=1, bytes_max=_UNBOUNDED
+    )
+    return sequence_of(rows[0][0]) if rows else 0
+
+
+async def first_change(
+    engine: Engine, stream: StreamRecord, shard: ShardRecord, position: int
+) -> Row | None:
+    """Return the row of a shard's first change at or after a position."""
+    lower, upper = change_span(shard.number, position)
+    rows, _ = await engine.range(
+        stream.store, lower, upper, reverse=False, rows_max=1, bytes_max=_UNBOUNDED
+    )
+    return rows[0] if rows else None
+
+
+async def position_at(engine: Engine, stream: StreamRecord, shard: ShardRecord, time: float) -> int:
+    """Return the position of a shard's first change made at or after a time.
+
+    Changes are logged in the order in which they are committed, which is that of their times but
+    for moments. So this halves the numbers, and is right up to those moments.
+    """
+    low, high = 0, await newest_change(engine, stream, shard) + 1
+    while low < high:
+        middle = (low + high) // 2
+        row = await first_change(engine, stream, shard, middle)
+        if row is None or change_time(row[1]) >= time:
+            high = middle
+        else:
+            low = sequence_of(row[0]) + 1
+    return low
+
+
+@final
+class ChangePage:
+    """Some changes of a shard in order, and where to go on: None when the shard has ended.
+
+    `is_at_horizon` tells that the position is still among changes too old to be shown.
+    """
+
+    __slots__ = ("changes", "is_at_horizon", "position")
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.position: int | None = None
+        self.is_at_horizon = False
+
+
+async def read_changes(
+    engine: Engine,
+    stream: StreamRecord,
+    shard: ShardRecord,
+    position: int,
+    *,
+    changes_max: int,
+    now: float,
+    from_horizon: bool = False,
+) -> ChangePage:
+    """Read changes of a shard from a position on, at most a megabyte of them.
+
+    What is older than the retention is passed over when reading from the horizon, and otherwise
+    refused. The shard must be as it was found before this call: if it was closed then, all its
+    changes are seen, and it ends with them.
+    """
+    if not from_horizon:
+        await check_not_trimmed(engine, stream, shard, position)
+    horizon = now - STREAM_RETENTION_SECONDS
+    page = ChangePage()
+    page.position = position
+    page.is_at_horizon = from_horizon
+    room = RESPONSE_PAGE_BYTES_MAX
+    for _ in range(_PASSED_CHUNKS_MAX):
+        lower, upper = change_span(shard.number, page.position)
+        rows, ended = await engine.range(
+            stream.store,
+            lower,
+            upper,
+            reverse=False,
+            rows_max=min(_CHUNK_ROWS, changes_max - len(page.changes)),
+            bytes_max=room,
+        )
+        for key, value in rows:
+            room -= len(value)
+            change = Change(key, value)
+            if change.time <= horizon:
+                if not page.is_at_horizon:
+                    raise trimmed()
+            elif room < 0 and page.changes:
+                return page
+            else:
+                page.is_at_horizon = False
+                page.changes.append(change)
+            page.position = change.sequence + 1
+        if ended:
+            if shard.closed_at is not None:
+                page.position = None
+            return page
+        if room <= 0 or len(page.changes) >= changes_max:
+            return page
+    return page
+
+
+async def check_not_trimmed(
+    engine: Engine, stream: StreamRecord, shard: ShardRecord, position: int
+) -> None:
+    """Refuse a position of which changes were dropped already."""
+    (row,) = await engine.read([(stream.store, mark_prefix(shard.number, TRIMMED))])
+    if row is not None and position <= int.from_bytes(row, "big"):
+        raise trimmed()
+
+
+def trimmed() -> TrimmedDataAccessException:
+    """Return the answer to those who come too late for a change."""
+    return TrimmedDataAccessException("The data you are trying to access has been trimmed")
+
+
+@final
+class Trimming:
+    """The decision that drops changes from a shard for their age."""
+
+    __slots__ = ("_doomed", "_last", "_stream", "epoch", "keys")
+
+    def __init__(self, stream: StreamRecord, shard: ShardRecord, doomed: Sequence[bytes]) -> None:
+        self.epoch = ANY_EPOCH
+        self._stream = stream.store
+        self._doomed = doomed
+        self._last = sequence_of(doomed[-1]).to_bytes(8, "big")
+        self.keys: Sequence[StoreKey] = ((stream.store, mark_prefix(shard.number, TRIMMED)),)
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        changes.deletes.extend((self._stream, key) for key in self._doomed)
+        changes.puts.append((*self.keys[0], max(self._last, rows[0] or b"")))
+        return changes
+
+
+@final
+class Removal:
+    """The decision that forgets a stream of which nothing is kept, with its store."""
+
+    __slots__ = ("_store", "epoch", "keys")
+
+    def __init__(self, stream: StreamRecord) -> None:
+        self.epoch = ANY_EPOCH
+        self._store = stream.store
+        key = stream_key(stream.account, stream.region, stream.table, stream.label)
+        self.keys: Sequence[StoreKey] = ((STORE, key),)
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        if rows[0] is not None and unpack_stream(rows[0]).store == self._store:
+            changes.deletes.append(self.keys[0])
+        changes.drops.append(self._store)
+        return changes
