@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,10 +47,12 @@ def measure(
             file.write(_record(server, call))
         file.flush()
         client, busy, used = _children_seconds(), _busy_seconds(), server.cpu_seconds()
+        begin = time.monotonic()
         if HAS_WRK:
             result = _wrk(server, file.name, connections, seconds, rate)
         else:
             result = _python(server, file.name, connections, seconds)
+        elapsed = time.monotonic() - begin
         used = server.cpu_seconds() - used
         client, busy = _children_seconds() - client, _busy_seconds() - busy
     answered = max(result["answered"], 1)
@@ -60,7 +63,7 @@ def measure(
         wrong_share=(result["wrong"] + result["broken"]) / answered,
         server_cpu_us=used / answered * 1e6,
         client_cores=client / seconds,
-        other_cores=max(0.0, busy - client - used) / seconds,
+        other_cores=max(0.0, busy - client - used) / elapsed,
         memory_mb=server.memory_mb(),
     )
 

@@ -74,7 +74,7 @@ def _sections(results: Results) -> list[str]:
 
 def _throughput(results: Results) -> str:
     about, rows = results["throughput"]["about"], results["throughput"]["rows"]
-    text = ["## Requests per second\n", _about_text(about)]
+    text = ["## Requests per second\n", _about_text(about, peers=True)]
     for storage, title in (("memory", "In memory"), ("disk", "On disk")):
         chosen = [row for row in rows if row["storage"] == storage]
         if not chosen:
@@ -107,9 +107,10 @@ def _connections(count: int) -> str:
     return "One connection" if count == 1 else f"{count} connections"
 
 
-def _about_text(about: Row) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    return f"{about['date']}, {about['machine']}, Python {about['python']}. {versions}.\n"
+def _about_text(about: Row, *, peers: bool = False) -> str:
+    versions = about["versions"].items()
+    named = ", ".join(f"{name} {version}" for name, version in versions if peers or name in OURS)
+    return f"{about['date']}, {about['machine']}, Python {about['python']}. {named}.\n"
 
 
 def _durability(about: Row, rows: Sequence[Row]) -> str:

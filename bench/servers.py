@@ -40,6 +40,7 @@ class Kind(NamedTuple):
     durability: str | None  # on disk; None when it keeps nothing on disk
     credentials: tuple[str, str] = ("local", "local")
     memory_is_tmpfs: bool = False  # it has no usable mode without files
+    disk_only: bool = False
 
 
 def _hashrange(workers: int) -> Callable[[int, Path | None], list[str]]:
@@ -102,7 +103,14 @@ _SYSTEM = "survives a crash of the server, not a power loss"
 
 KINDS = [
     Kind("Hashrange", lambda: True, _hashrange_version, _hashrange(1), _FSYNC),
-    Kind("Hashrange (2 workers)", lambda: True, _hashrange_version, _hashrange(2), _FSYNC),
+    Kind(
+        "Hashrange (2 workers)",
+        lambda: True,
+        _hashrange_version,
+        _hashrange(2),
+        _FSYNC,
+        disk_only=True,
+    ),
     Kind("Dynoxide", _DYNOXIDE.exists, _package_version(_DYNOXIDE), _dynoxide, _FSYNC),
     Kind(
         "ExtendDB",
@@ -141,12 +149,13 @@ class Server:
         self.port = _free_port()
         self.host = f"127.0.0.1:{self.port}"
         self.signer = Signer(self.host, kind.credentials)
+        self._complaints = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             kind.command(self.port, directory),
             cwd=directory,
             start_new_session=True,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=self._complaints,
         )
 
     @property
@@ -174,7 +183,9 @@ class Server:
         status: int | None = None
         while status != 200:
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.name} stopped with {self.process.returncode}")
+                self._complaints.seek(0)
+                said = self._complaints.read().decode(errors="replace")[-500:]
+                raise RuntimeError(f"{self.name} does not start: {said}")
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.name} does not answer (last status {status})")
             try:
@@ -191,6 +202,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
+        self._complaints.close()
         if self.directory:
             shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -43,7 +43,10 @@ def lines(options: Options) -> list[tuple[str, int]]:
 
 def measure_throughput(kinds: list[Kind], on_disk: bool, options: Options) -> list[Row]:
     """Start the servers, load them and measure all lines."""
-    taking_part = [kind for kind in kinds if kind.durability or not on_disk]
+    if on_disk:
+        taking_part = [kind for kind in kinds if kind.durability]
+    else:
+        taking_part = [kind for kind in kinds if not kind.disk_only]
     rows: list[Row] = []
     with running(taking_part, on_disk) as servers:
         for server in servers:
