@@ -12,28 +12,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import struct
 from typing import Final, final
 from zlib import crc32
 
 from hashrange.errors import ExpiredIteratorException, ValidationException
 from hashrange.limits import SHARD_ITERATOR_SECONDS
+from hashrange.storage.stream_records import FIRST_SEQUENCE
 
-# Numbers of one width have the same order as texts; those of AWS have 21 digits or more.
-_FIRST_SEQUENCE: Final = 10**20
 _POSITION: Final = struct.Struct(">IQQB")
 _FROM_HORIZON: Final = 1
 _FORMAT: Final = "1"
-_ARN: Final = re.compile(
-    r"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([a-zA-Z0-9_.-]{3,255})"
-    r"/stream/([0-9T:.-]+)"
-)
-
-
-def sequence_text(number: int) -> str:
-    """Return a sequence number as clients see it."""
-    return str(_FIRST_SEQUENCE + number)
 
 
 def read_sequence(text: str) -> int:
@@ -42,16 +31,7 @@ def read_sequence(text: str) -> int:
         raise ValidationException(
             "One or more parameter values were invalid: Invalid SequenceNumber"
         )
-    return int(text) - _FIRST_SEQUENCE
-
-
-def split_arn(arn: str) -> tuple[str, str, str, str] | None:
-    """Return account, region, table and label of a stream's ARN."""
-    match = _ARN.fullmatch(arn)
-    if match is None:
-        return None
-    region, account, table, label = match.groups()
-    return account, region, table, label
+    return int(text) - FIRST_SEQUENCE
 
 
 @final

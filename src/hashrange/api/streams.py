@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
-from hashrange.api.iterators import ShardIterator, read_sequence, sequence_text, split_arn
+from hashrange.api.iterators import ShardIterator, read_sequence
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.table_checks import INVALID
 from hashrange.errors import ResourceNotFoundException, ValidationException
@@ -18,11 +17,9 @@ from hashrange.limits import (
 from hashrange.model.streams import ShardRecord, StreamRecord
 from hashrange.storage import streams as logs
 from hashrange.storage.catalog import stream_key, streams_prefix
-from hashrange.storage.log import INSERT, MODIFY, REMOVE, Change, change_time
+from hashrange.storage.log import change_time
+from hashrange.storage.stream_records import describe_change, sequence_text, split_arn
 
-_EVENT_NAMES: Final = {INSERT: "INSERT", MODIFY: "MODIFY", REMOVE: "REMOVE"}
-_EVENT_VERSION: Final = "1.1"
-_SERVICE_IDENTITY: Final = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
 _BY_SEQUENCE: Final = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
@@ -74,7 +71,8 @@ async def describe_stream(context: Context, request: Request) -> Response:
         [shard for shard in stream.shards if shard.is_kept(now)], key=lambda shard: shard.id
     )
     if wanted is not None:
-        shards = [shard for shard in shards if shard.parent == wanted.get("ShardId")]
+        parent = wanted.get("ShardId", "")
+        shards = [shard for shard in shards if shard.parent == parent]
     if start is not None:
         shards = [shard for shard in shards if shard.id > start]
     bounds = await logs.read_bounds(context.engine, stream)
@@ -217,31 +215,3 @@ async def get_records(context: Context, request: Request) -> Response:
         )
         response["NextShardIterator"] = following.pack()
     return response
-
-
-def describe_change(stream: StreamRecord, change: Change) -> dict[str, Any]:
-    """Return a change as a record of its stream."""
-    number = sequence_text(change.sequence)
-    body: dict[str, Any] = {
-        "ApproximateCreationDateTime": int(change.time),
-        "Keys": change.splice(change.keys),
-    }
-    if change.new:
-        body["NewImage"] = change.splice(change.new)
-    if change.old:
-        body["OldImage"] = change.splice(change.old)
-    body["SequenceNumber"] = number
-    body["SizeBytes"] = change.size
-    body["StreamViewType"] = stream.view_type
-    identity = f"{stream.store}/{number}".encode()
-    record: dict[str, Any] = {
-        "eventID": hashlib.md5(identity, usedforsecurity=False).hexdigest(),
-        "eventName": _EVENT_NAMES[change.kind],
-        "eventVersion": _EVENT_VERSION,
-        "eventSource": "aws:dynamodb",
-        "awsRegion": stream.region,
-        "dynamodb": body,
-    }
-    if change.by_service:
-        record["userIdentity"] = _SERVICE_IDENTITY
-    return record
