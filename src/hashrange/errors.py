@@ -109,6 +109,10 @@ class ConditionalCheckFailedException(ClientError):
     pass
 
 
+class DuplicateItemException(ClientError):
+    pass
+
+
 class ItemCollectionSizeLimitExceededException(ClientError):
     pass
 

@@ -26,18 +26,10 @@ class Source:
 
     __slots__ = ("fetches", "index", "table")
 
-    def __init__(self, table: Table, request: Request, arguments: QueryArguments) -> None:
+    def __init__(self, table: Table, index: Index | None, *, fetches: bool) -> None:
         self.table = table
-        self.index = _find_index(table, request)
-        self.fetches = False
-        if self.index is None:
-            if request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":
-                raise ValidationException(
-                    "One or more parameter values were invalid: "
-                    "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
-                )
-        else:
-            self.fetches = _reaches_beyond(self.index, request, arguments)
+        self.index = index
+        self.fetches = fetches
 
     @property
     def store(self) -> str:
@@ -52,6 +44,19 @@ class Source:
         if self.index is not None:
             return self.index.sort
         return () if self.table.sort is None else (self.table.sort,)
+
+
+def find_source(table: Table, request: Request, arguments: QueryArguments) -> Source:
+    """Return what a query or scan reads."""
+    index = _find_index(table, request)
+    if index is not None:
+        return Source(table, index, fetches=_reaches_beyond(index, request, arguments))
+    if request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":
+        raise ValidationException(
+            "One or more parameter values were invalid: "
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+    return Source(table, None, fetches=False)
 
 
 def _find_index(table: Table, request: Request) -> Index | None:
@@ -118,7 +123,7 @@ async def answer_page(
     )
     fetched: list[int] = []
     if source.fetches:
-        fetched = await _fetch(context, source.table, page, arguments.filter)
+        fetched = await fetch_rows(context, source.table, page, arguments.filter)
     response: Response = {"Count": len(page.rows), "ScannedCount": page.scanned_count}
     if request.get("Select") != "COUNT":
         response["Items"] = _items(page, arguments.projection)
@@ -129,7 +134,8 @@ async def answer_page(
     detail = capacity_detail(request)
     if detail is not None:
         consistent = request.get("ConsistentRead", False)
-        capacity = _capacity(source, page, fetched, consistent)
+        units = read_units(page.scanned_bytes, consistent=consistent)
+        capacity = page_capacity(source, units, fetched, consistent=consistent)
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
 
@@ -142,7 +148,7 @@ def _items(page: Page, projection: Projection | None) -> list[Any]:
     return [projection.apply(unpack_item(row)) for row in page.rows]
 
 
-async def _fetch(
+async def fetch_rows(
     context: Context, table: Table, page: Page, condition: Condition | None
 ) -> list[int]:
     """Replace the index rows of a page by their table rows, filtered; return the sizes read."""
@@ -163,8 +169,10 @@ async def _fetch(
     return sizes
 
 
-def _capacity(source: Source, page: Page, fetched: list[int], consistent: bool) -> Capacity:
-    units = read_units(page.scanned_bytes, consistent=consistent)
+def page_capacity(
+    source: Source, units: float, fetched: list[int], *, consistent: bool
+) -> Capacity:
+    """Return what a page consumed: the units of its rows and of the table rows fetched for them."""
     if source.index is None:
         return Capacity(source.table, units)
     capacity = Capacity(source.table)

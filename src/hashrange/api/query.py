@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashrange.api.arguments import check_filter_keys, read_query_arguments
 from hashrange.api.keys import start_key
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.pages import Source, answer_page
+from hashrange.api.pages import Source, answer_page, find_source
 from hashrange.errors import ValidationException
 from hashrange.model.values import Item, check_item
 from hashrange.storage.reads import Span, query_span
@@ -18,7 +18,7 @@ async def query(context: Context, request: Request) -> Response:
     if start is not None:
         check_item(start)
     table = await context.catalog.table(context.account, context.region, request["TableName"])
-    source = Source(table, request, arguments)
+    source = find_source(table, request, arguments)
     assert arguments.key_condition is not None
     keys = arguments.key_condition.bind(source.partition, source.sort)
     if arguments.filter is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hashrange.api import requests
+from hashrange.api import requests, statement_requests
 from hashrange.api.batches import batch_get_item, batch_write_item
 from hashrange.api.create_table import create_table
 from hashrange.api.delete_item import delete_item
@@ -13,6 +13,7 @@ from hashrange.api.operation import Operation
 from hashrange.api.put_item import put_item
 from hashrange.api.query import query
 from hashrange.api.scan import scan
+from hashrange.api.statements import batch_execute_statement, execute_statement
 from hashrange.api.streams import (
     describe_stream,
     get_records,
@@ -33,6 +34,11 @@ from hashrange.api.update_item import update_item
 from hashrange.api.update_table import update_table
 
 _ALL: Final = (
+    Operation(
+        "BatchExecuteStatement",
+        statement_requests.BATCH_EXECUTE_STATEMENT,
+        batch_execute_statement,
+    ),
     Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item),
     Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
     Operation("CreateTable", requests.CREATE_TABLE, create_table),
@@ -43,6 +49,7 @@ _ALL: Final = (
     Operation("DescribeStream", requests.DESCRIBE_STREAM, describe_stream),
     Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
     Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
+    Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
     Operation("GetItem", requests.GET_ITEM, get_item),
     Operation("GetRecords", requests.GET_RECORDS, get_records),
     Operation("GetShardIterator", requests.GET_SHARD_ITERATOR, get_shard_iterator),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashrange.api.arguments import read_scan_arguments
 from hashrange.api.keys import start_key
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.pages import Source, answer_page
+from hashrange.api.pages import answer_page, find_source
 from hashrange.errors import ValidationException
 from hashrange.model.values import OLDER, Item, check_item
 from hashrange.storage.layout import segment_bounds
@@ -20,7 +20,7 @@ async def scan(context: Context, request: Request) -> Response:
     if start is not None:
         check_item(start, OLDER)
     table = await context.catalog.table(context.account, context.region, request["TableName"])
-    source = Source(table, request, arguments)
+    source = find_source(table, request, arguments)
     span = Span(source.store, *segment_bounds(segment, total_segments))
     if start is not None:
         position = start_key(table, source.index, start)

@@ -46,8 +46,11 @@ _OPERANDS = (PathNode, ValueNode, CallNode)
 
 
 def invalid(kind: str, reason: str) -> ValidationException:
-    """Return AWS's refusal of an expression; `kind` is the parameter, as ConditionExpression."""
-    return ValidationException(f"Invalid {kind}: {reason}")
+    """Return AWS's refusal of an expression.
+
+    `kind` is the parameter, as ConditionExpression, or empty for statements, which have none.
+    """
+    return ValidationException(f"Invalid {kind}: {reason}" if kind else reason)
 
 
 def too_many_operators(kind: str) -> ValidationException:

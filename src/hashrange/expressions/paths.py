@@ -87,7 +87,7 @@ def _clash(
 ) -> ValidationException:
     other = prefix + _last_leaf(node)
     return ValidationException(
-        f"Invalid {kind}: Two document paths {verb} with each other; "
+        f"{f'Invalid {kind}: ' if kind else ''}Two document paths {verb} with each other; "
         "must remove or rewrite one of these paths; "
         f"path one: {print_path(path)}, path two: {print_path(other)}"
     )

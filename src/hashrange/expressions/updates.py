@@ -183,7 +183,11 @@ def _prepare(text: str, names: NamePairs) -> PreparedUpdate:
     sections = parser.update()
     check_update(KIND, sections)
     nodes = [action for section in sections for action in section.actions]
-    binder = Binder(KIND, names)
+    return bind_update(Binder(KIND, names), nodes, parser.operators)
+
+
+def bind_update(binder: Binder, nodes: Sequence[ActionNode], operators: int) -> PreparedUpdate:
+    """Bind the actions of an update: check their paths and operands."""
     paths: list[Path] = []
     actions: list[Action] | None = None
     charge = None
@@ -195,8 +199,8 @@ def _prepare(text: str, names: NamePairs) -> PreparedUpdate:
             _bind_action(binder, *pair) for pair in reversed([*zip(nodes, paths, strict=True)])
         ]
         bound.reverse()
-        if parser.operators > EXPRESSION_OPERATORS_MAX:
-            raise too_many_operators(KIND)
+        if operators > EXPRESSION_OPERATORS_MAX:
+            raise too_many_operators(binder.kind)
         actions = bound
         charge = charge_update(binder, nodes)
     except ValidationException as error:

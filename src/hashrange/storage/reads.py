@@ -104,9 +104,14 @@ async def read_page(
     *,
     limit: int | None,
     condition: Condition | None,
+    page: Page | None = None,
 ) -> Page:
-    """Read one page of a range. `page.items` is filled only if there is a condition."""
-    page = Page()
+    """Read one page of a range. `page.items` is filled only if there is a condition.
+
+    A page that is given, and has room left, is read on with what this range holds.
+    """
+    if page is None:
+        page = Page()
     room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
     while True:
         rows, at_end = await engine.range(
