@@ -28,6 +28,7 @@ from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.services.backfill import Backfill
 from hashrange.services.expiry import Expiry
 from hashrange.services.retention import drop_old_tokens
+from hashrange.services.streams import StreamKeeper
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.credentials import CredentialsFileError, load_credentials
@@ -117,6 +118,7 @@ class Database:
         self.catalog = Catalog(engine, clock, delays)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
+        self._streams = StreamKeeper(engine, self.catalog, clock)
         self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
         self._services: list[asyncio.Task[None]] = []
 
@@ -125,6 +127,7 @@ class Database:
         runs = [
             self._backfill.run(),
             self._expiry.run(),
+            self._streams.run(),
             _repeat(lambda: drop_old_tokens(self.engine, self.clock)),
         ]
         for run in runs:
@@ -136,6 +139,7 @@ class Database:
         """Do the background work that is due by the clock, for those who start no services."""
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
+        await self._streams.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""

@@ -8,10 +8,10 @@ from hashrange.api.operation import Context
 from hashrange.api.table_checks import INVALID
 from hashrange.errors import ValidationException
 from hashrange.model.records import TableRecord
-from hashrange.model.streams import PLACEMENT_COUNT, ShardRecord, StreamRecord, stream_label
+from hashrange.model.streams import PLACEMENT_COUNT, StreamRecord, stream_label
 from hashrange.storage.catalog import STORE as CATALOG_STORE
 from hashrange.storage.catalog import Edit, stream_key
-from hashrange.storage.log import CLOSED, OPENED, mark_prefix
+from hashrange.storage.streams import mark_shards
 
 
 def check_new_stream(specification: dict[str, Any] | None) -> None:
@@ -106,9 +106,3 @@ def change_stream(
     if not is_enabled:
         raise ValidationException(f"Table has no stream to disable: TableName: {record.name}")
     end_stream(record, now, record.updated_until, edit)
-
-
-def mark_shards(edit: Edit, *, closed: list[ShardRecord], opened: list[ShardRecord]) -> None:
-    """Have it logged where in the sequence shards were closed and opened."""
-    edit.marks.extend(mark_prefix(shard.number, CLOSED) for shard in closed)
-    edit.marks.extend(mark_prefix(shard.number, OPENED) for shard in opened)

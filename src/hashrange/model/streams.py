@@ -129,10 +129,6 @@ class StreamRecord:
         self.settled_at = settled_at
         return closed
 
-    def forget_shards(self, now: float) -> None:
-        """Forget the shards whose last record is not kept any more."""
-        self.shards = [shard for shard in self.shards if shard.is_kept(now)]
-
     def pack(self) -> bytes:
         """Return its row."""
         return orjson.dumps({"format": FORMAT, "stream": self})

@@ -17,7 +17,7 @@ from hashrange.errors import TrimmedDataAccessException
 from hashrange.limits import RESPONSE_PAGE_BYTES_MAX, STREAM_RETENTION_SECONDS
 from hashrange.model.keys import successor
 from hashrange.model.streams import ShardRecord, StreamRecord, unpack_stream
-from hashrange.storage.catalog import STORE, stream_key, streams_prefix
+from hashrange.storage.catalog import STORE, Edit, stream_key, streams_prefix
 from hashrange.storage.log import (
     CLOSED,
     MARKS,
@@ -255,8 +255,48 @@ class Trimming:
         return changes
 
 
+async def mark_keys(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> list[bytes]:
+    """Return the keys of a shard's marks."""
+    prefix = mark_prefix(shard.number, b"")
+    rows, _ = await engine.range(
+        stream.store,
+        prefix,
+        successor(prefix),
+        reverse=False,
+        rows_max=_UNBOUNDED,
+        bytes_max=_UNBOUNDED,
+    )
+    return [key for key, _ in rows]
+
+
+def mark_shards(
+    edit: Edit, *, closed: Sequence[ShardRecord], opened: Sequence[ShardRecord]
+) -> None:
+    """Have it logged where in the sequence shards were closed and opened."""
+    edit.marks.extend(mark_prefix(shard.number, CLOSED) for shard in closed)
+    edit.marks.extend(mark_prefix(shard.number, OPENED) for shard in opened)
+
+
 @final
-class Removal:
+class MarkRemoval:
+    """The decision that deletes the marks of a shard of which nothing is kept."""
+
+    __slots__ = ("_doomed", "_store", "epoch", "keys")
+
+    def __init__(self, stream: StreamRecord, doomed: Sequence[bytes]) -> None:
+        self.epoch = ANY_EPOCH
+        self.keys: Sequence[StoreKey] = ()
+        self._store = stream.store
+        self._doomed = doomed
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        changes.deletes.extend((self._store, key) for key in self._doomed)
+        return changes
+
+
+@final
+class StreamRemoval:
     """The decision that forgets a stream of which nothing is kept, with its store."""
 
     __slots__ = ("_store", "epoch", "keys")

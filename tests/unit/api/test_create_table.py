@@ -270,13 +270,13 @@ NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
             "keys used: [a, b]",
         ),
         (
-            {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}},
-            INVALID + "Streams are not supported by this server yet",
+            {"StreamSpecification": {"StreamEnabled": True}},
+            INVALID + "Table is being created with a stream enabled, UpdateViewType is required",
         ),
         (
             {"StreamSpecification": {"StreamEnabled": False, "StreamViewType": "KEYS_ONLY"}},
-            "ValidationException: Invalid StreamViewType: Stream StreamEnabled was false but a "
-            "StreamViewType was present.",
+            INVALID + "Table is being created with a stream disabled, UpdateViewType should not "
+            "be specified",
         ),
         (
             {

@@ -16,9 +16,13 @@ SHAPES = {
     "DeleteTable": requests.DELETE_TABLE,
     "DescribeEndpoints": requests.DESCRIBE_ENDPOINTS,
     "DescribeLimits": requests.DESCRIBE_LIMITS,
+    "DescribeStream": requests.DESCRIBE_STREAM,
     "DescribeTable": requests.DESCRIBE_TABLE,
     "DescribeTimeToLive": requests.DESCRIBE_TIME_TO_LIVE,
     "GetItem": requests.GET_ITEM,
+    "GetRecords": requests.GET_RECORDS,
+    "GetShardIterator": requests.GET_SHARD_ITERATOR,
+    "ListStreams": requests.LIST_STREAMS,
     "ListTables": requests.LIST_TABLES,
     "ListTagsOfResource": requests.LIST_TAGS_OF_RESOURCE,
     "PutItem": requests.PUT_ITEM,
@@ -42,12 +46,14 @@ NOT_DESCRIBED = {
 
 
 @pytest.fixture(scope="module")
-def service() -> Any:
-    return botocore.session.Session().get_service_model("dynamodb")
+def services() -> list[Any]:
+    session = botocore.session.Session()
+    return [session.get_service_model(name) for name in ("dynamodb", "dynamodbstreams")]
 
 
 @pytest.mark.parametrize("operation", sorted(SHAPES))
-def test_every_parameter_of_the_model_is_described(service: Any, operation: str) -> None:
+def test_every_parameter_of_the_model_is_described(services: list[Any], operation: str) -> None:
+    (service,) = [service for service in services if operation in service.operation_names]
     _compare(SHAPES[operation], service.operation_model(operation).input_shape, operation)
 
 

@@ -209,12 +209,12 @@ def test_settings_are_changed() -> None:
             "ValidationException: Attempting to create an index which already exists",
         ),
         (
-            {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}},
-            INVALID + "Streams are not supported by this server yet",
+            {"StreamSpecification": {"StreamEnabled": True}},
+            INVALID + "If stream is being enabled then UpdateViewType is required",
         ),
         (
             {"StreamSpecification": {"StreamEnabled": False}},
-            "ValidationException: Table has no stream to disable",
+            "ValidationException: Table has no stream to disable: TableName: table",
         ),
         (
             {
