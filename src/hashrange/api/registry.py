@@ -13,6 +13,7 @@ from hashrange.api.operation import Operation
 from hashrange.api.put_item import put_item
 from hashrange.api.query import query
 from hashrange.api.scan import scan
+from hashrange.api.statement_transactions import execute_transaction
 from hashrange.api.statements import batch_execute_statement, execute_statement
 from hashrange.api.streams import (
     describe_stream,
@@ -50,6 +51,7 @@ _ALL: Final = (
     Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
     Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
     Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
+    Operation("ExecuteTransaction", statement_requests.EXECUTE_TRANSACTION, execute_transaction),
     Operation("GetItem", requests.GET_ITEM, get_item),
     Operation("GetRecords", requests.GET_RECORDS, get_records),
     Operation("GetShardIterator", requests.GET_SHARD_ITERATOR, get_shard_iterator),

@@ -116,8 +116,17 @@ def _modified(update: Update, item: Item) -> Item:
     return {name: item[name] for name in touched}
 
 
-def wants_returning(statement: Statement) -> Returning | None:
+def returning_of(statement: Statement) -> Returning | None:
     """Return the RETURNING clause of a statement, if it has one."""
     if isinstance(statement, UpdateStatement | DeleteStatement):
         return statement.returning
     return None
+
+
+def says_more_than_key(statement: Statement, table: Table, values: Values) -> bool:
+    """Say whether the WHERE clause of a statement names one item and a condition on it."""
+    try:
+        _, is_all = write_key(table, statement.where, values)
+    except ValidationException:
+        return False
+    return not is_all

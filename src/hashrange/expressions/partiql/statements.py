@@ -62,10 +62,14 @@ class Statement:
         self._literals = terms.literals
         self._parameters = parameters
 
-    def values(self, parameters: Sequence[Value]) -> Values:
-        """Check the parameters of a request and return all values of the statement."""
+    def check_count(self, parameters: Sequence[Value]) -> None:
+        """Refuse too few parameters."""
         if len(parameters) < self._parameters:
             raise ValidationException("Number of parameters in request and statement don't match.")
+
+    def values(self, parameters: Sequence[Value]) -> Values:
+        """Check the parameters of a request and return all values of the statement."""
+        self.check_count(parameters)
         for parameter in parameters:
             check_value(parameter, OLDER)
         values = self._literals
