@@ -44,11 +44,11 @@ types: $(READY) ## Check types
 imports: $(READY) ## Check that imports follow the layers
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Measure this server (needs wrk)
+bench: $(READY) ## Measure this server beside the peers that are installed (see bench/README.md)
 	$(BIN)/python -m bench $(ARGS)
 
-bench-peers: $(READY) ## Measure this server beside others (see bench/README.md)
-	$(BIN)/python -m bench --peers $(ARGS)
+bench-peers: $(READY) ## Install the servers to compare with (needs npm, Java and Maven)
+	$(BIN)/python -m bench.peers $(ARGS)
 
 conformance: $(READY) ## Run a checkout of dynamodb-conformance: make conformance SUITE=path
 	$(BIN)/python -m tests.conformance $(SUITE) $(ARGS)

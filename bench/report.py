@@ -230,7 +230,7 @@ def _growth(results: Results) -> str:
             for count in counts
         )
         cells = [f"{pair[0]:,.0f}", f"{pair[1]:,.0f}", f"{pair[0] / pair[1]:.2f} ×"]
-        pages.append([f"Query of a {source}, {direction}", *cells])
+        pages.append([f"Query of the {source}, {direction}", *cells])
     scan = growth["scan"]
     last = scan[-1]
     rate = last["items"] / last["seconds"]
@@ -261,7 +261,7 @@ def _soak(results: Results) -> str:
     rows = soak["rows"]
     table = [["minute", "requests/s", "p50 ms", "p99 ms", "memory MB", "WAL MB", "files MB"]]
     step = max(1, len(rows) // 12)
-    for row in [*rows[::step], rows[-1]]:
+    for row in [row for row in rows if row["minute"] % step == 0]:
         names = ("per_second", "p50_ms", "p99_ms", "memory_mb", "wal_mb", "file_mb")
         cells = [f"{row[name]:,.2f}" for name in names]
         table.append([str(row["minute"]), *cells])
