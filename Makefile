@@ -59,8 +59,16 @@ differential: $(READY) ## Compare random requests with DynamoDB Local (needs Jav
 clients: $(READY) ## Run other SDKs against this server (needs Node)
 	$(BIN)/pytest tests/clients --with-npm $(ARGS)
 
+# What the long run means; each can be set in the environment, the seed too.
+faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
+faults: export HASHRANGE_KILL_ROUNDS ?= 100
+faults: export HASHRANGE_POWER_IMAGES ?= 1000
+faults: export HASHRANGE_MISHAP_SEEDS ?= 40
+faults: export HASHRANGE_CATALOG_ROUNDS ?= 500
+faults: export HASHRANGE_SMALL_DISK ?= 1
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
-	$(BIN)/pytest tests/faults $(ARGS)
+	@echo "seed: $$HASHRANGE_SEED"
+	$(BIN)/pytest tests/faults -rP $(ARGS)
 
 clean: ## Remove everything that was made here, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \

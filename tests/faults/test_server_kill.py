@@ -1,0 +1,51 @@
+"""A server whose processes are killed under load keeps what it acknowledged, and only that.
+
+Each round kills workers one by one, then the parent or everything at once, and starts the server
+again. Then every acknowledged write is there and no refused one; what was not answered is done or
+not done, transactions and batches as a whole; transactions repeated with their tokens are done
+once; indexes, counts and sizes are what follows from the items.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+from tests.faults.load import Load
+from tests.faults.served import Served, check_file
+
+ROUNDS = int(os.environ.get("HASHRANGE_KILL_ROUNDS", "3"))
+SEED = int(os.environ.get("HASHRANGE_SEED", "1"))
+WORKERS = 2
+WORKER_KILLS = 2  # per round
+WRITES_MAX = 80  # between two kills
+
+
+def test_killed_processes_lose_nothing_and_leave_nothing_half_done(tmp_path: Path) -> None:
+    dice = random.Random(SEED)
+    served = Served(tmp_path / "data", "--workers", str(WORKERS), "--log-level", "error")
+    load = Load(served.port, SEED)
+    kills = doubts = done = 0
+    try:
+        served.start()
+        load.prepare()
+        for _ in range(ROUNDS):
+            with load.running():
+                for _ in range(WORKER_KILLS):
+                    load.wait_for_writes(dice.randrange(1, WRITES_MAX))
+                    served.kill_worker(dice.choice(served.workers()))
+                load.wait_for_writes(dice.randrange(1, WRITES_MAX))
+                served.kill() if dice.random() < 0.7 else served.kill_parent()
+            kills += WORKER_KILLS + 1
+            served.start()
+            found = load.check()
+            doubts, done = doubts + found[0], done + found[1]
+        assert served.stop() == 0
+        check_file(served.directory)
+    finally:
+        served.close()
+        print(  # noqa: T201 - shown when the test fails, and by make faults
+            f"\nseed {SEED}: {kills} kills, {load.acknowledged} writes acknowledged, "
+            f"{doubts} not answered ({done} of them done), {load.indexes_made} indexes made"
+        )

@@ -1,0 +1,153 @@
+"""Several workers on one data directory behave as one server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.faults.served import Connection, Served
+
+WORKERS = 3
+CLIENTS = 12
+ADDS_PER_CLIENT = 60
+TRANSFERS_PER_CLIENT = 40
+ACCOUNTS = 8
+BALANCE = 10
+TABLES = int(os.environ.get("HASHRANGE_CATALOG_ROUNDS", "40"))
+
+KEYS: dict[str, Any] = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+}
+INDEX: dict[str, Any] = {
+    "IndexName": "by-kind",
+    "KeySchema": [{"AttributeName": "kind", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "ALL"},
+}
+ITEM = {"id": {"S": "one"}, "kind": {"S": "k"}}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    directory = tmp_path_factory.mktemp("served") / "data"
+    served = Served(directory, "--workers", str(WORKERS), "--log-level", "error")
+    served.start()
+    yield served
+    assert served.stop() == 0
+    served.close()
+
+
+@pytest.fixture
+def clients(served: Served) -> Iterator[list[Connection]]:
+    """Connections enough to reach every worker."""
+    connections = [Connection(served.port) for _ in range(CLIENTS)]
+    yield connections
+    for connection in connections:
+        connection.close()
+
+
+def add(client: Connection) -> list[int]:
+    """Count on, and return what was answered."""
+    told = []
+    for _ in range(ADDS_PER_CLIENT):
+        answer = client.result(
+            "UpdateItem",
+            TableName="counters",
+            Key={"id": {"S": "one"}},
+            UpdateExpression="ADD n :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+            ReturnValues="UPDATED_NEW",
+        )
+        told.append(int(answer["Attributes"]["n"]["N"]))
+    return told
+
+
+def test_many_clients_of_one_counter_lose_no_update(clients: list[Connection]) -> None:
+    clients[0].result("CreateTable", TableName="counters", **KEYS)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        told = list(pool.map(add, clients))
+    assert all(counts == sorted(counts) for counts in told)
+    total = CLIENTS * ADDS_PER_CLIENT
+    assert sorted(count for counts in told for count in counts) == list(range(1, total + 1))
+
+
+def test_a_change_of_a_table_is_seen_by_all_workers_at_once(clients: list[Connection]) -> None:
+    first, *others = clients
+    for number in range(TABLES):
+        name = f"table{number % 3}"
+        first.result("CreateTable", TableName=name, **KEYS)
+        for client in others:
+            client.result("PutItem", TableName=name, Item=ITEM)
+        first.result(
+            "UpdateTable",
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": "kind", "AttributeType": "S"}],
+            GlobalSecondaryIndexUpdates=[{"Create": INDEX}],
+        )
+        others[0].result("PutItem", TableName=name, Item={**ITEM, "id": {"S": "two"}})
+        for client in others:
+            listed = client.result("DescribeTable", TableName=name)["Table"]
+            assert [index["IndexName"] for index in listed["GlobalSecondaryIndexes"]] == ["by-kind"]
+        first.result("DeleteTable", TableName=name)
+        for client in others:
+            reply = client.call("GetItem", {"TableName": name, "Key": {"id": {"S": "one"}}})
+            assert reply.error == "ResourceNotFoundException"
+            reply = client.call("PutItem", {"TableName": name, "Item": ITEM})
+            assert reply.error == "ResourceNotFoundException"
+
+
+def transfer(client: Connection, lane: int) -> None:
+    """Move amounts round the accounts, and look at all of them at once now and then."""
+    for number in range(TRANSFERS_PER_CLIENT):
+        source, target = (lane + number) % ACCOUNTS, (lane * 3 + number * 5 + 1) % ACCOUNTS
+        if source == target:
+            continue
+        request = {
+            "TransactItems": [
+                _change(source, -(number % 7), "balance >= :least"),
+                _change(target, number % 7, ""),
+            ]
+        }
+        reply = client.call("TransactWriteItems", request)
+        assert reply.error in ("", "TransactionCanceledException"), reply.message
+        if number % 5 == 0:
+            gets = [{"Get": {"TableName": "accounts", "Key": _key(n)}} for n in range(ACCOUNTS)]
+            found = client.result("TransactGetItems", TransactItems=gets)["Responses"]
+            balances = [int(one["Item"]["balance"]["N"]) for one in found]
+            assert sum(balances) == ACCOUNTS * BALANCE
+            assert min(balances) >= 0
+
+
+def _key(number: int) -> dict[str, Any]:
+    return {"id": {"S": str(number)}}
+
+
+def _change(number: int, amount: int, condition: str) -> dict[str, Any]:
+    update: dict[str, Any] = {
+        "TableName": "accounts",
+        "Key": _key(number),
+        "UpdateExpression": "ADD balance :amount",
+        "ExpressionAttributeValues": {":amount": {"N": str(amount)}},
+    }
+    if condition:
+        update["ConditionExpression"] = condition
+        update["ExpressionAttributeValues"][":least"] = {"N": str(-amount)}
+    return {"Update": update}
+
+
+def test_transactions_of_many_clients_leave_the_sum_alone(clients: list[Connection]) -> None:
+    clients[0].result("CreateTable", TableName="accounts", **KEYS)
+    for number in range(ACCOUNTS):
+        item = {**_key(number), "balance": {"N": str(BALANCE)}}
+        clients[0].result("PutItem", TableName="accounts", Item=item)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(transfer, clients, range(CLIENTS)))
+    total = sum(
+        int(item["balance"]["N"]) for item in clients[0].pages("Scan", TableName="accounts")
+    )
+    assert total == ACCOUNTS * BALANCE
