@@ -41,6 +41,8 @@ _LOGGER = logging.getLogger("hashrange.app")
 # The region named by `GET /`, which carries no signature to tell.
 _HEALTH_REGION = "us-east-1"
 _SERVICE_PAUSE_SECONDS = 5.0
+# What a socket that listens on all addresses of the machine calls its own.
+_ANY_HOST = ("0.0.0.0", "::")
 
 Step = Callable[[], Awaitable[int]]
 """One bounded piece of background work; returns how much it did, 0 when nothing is left."""
@@ -101,6 +103,14 @@ def bounds_of(settings: Settings) -> Bounds:
     )
 
 
+def address_of(listening: socket.socket) -> str:
+    """Return the host and port at which clients reach a bound socket."""
+    host, port = listening.getsockname()[:2]
+    if host in _ANY_HOST:
+        host = socket.gethostname()
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @final
 class Database:
     """Everything below the wire; enough for tests and in-process use, which need no socket."""
@@ -112,9 +122,11 @@ class Database:
         delays: Delays | None = None,
         *,
         expiry_delay_seconds: float = 0.0,
+        address: str = "",
     ) -> None:
         self.engine = engine
         self.clock = clock
+        self._address = address
         self.catalog = Catalog(engine, clock, delays)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
@@ -149,7 +161,14 @@ class Database:
         await self.engine.close()
 
     def _make_context(self, account: str, region: str) -> Context:
-        return Context(account, region, catalog=self.catalog, engine=self.engine, clock=self.clock)
+        return Context(
+            account,
+            region,
+            catalog=self.catalog,
+            engine=self.engine,
+            clock=self.clock,
+            address=self._address,
+        )
 
 
 @final
@@ -179,6 +198,7 @@ class Application:
             self._clock,
             delays_of(settings),
             expiry_delay_seconds=settings.ttl_delay,
+            address=address_of(listening),
         )
         self._database = database
         bounds = bounds_of(settings)

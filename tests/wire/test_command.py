@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from hashrange import __version__
-from tests.wire.conftest import eventually
+from tests.wire.conftest import AUTHORIZATION, eventually
 
 
 class Process:
@@ -84,6 +84,20 @@ def test_a_server_greets_serves_and_stops_cleanly(run):
     assert f"aws dynamodb list-tables --endpoint-url {url}" in server.greeting
     assert f'boto3.client("dynamodb", endpoint_url="{url}"' in server.greeting
     assert server.stop() == (0, "", "")
+
+
+def test_a_server_names_itself_as_the_endpoint(run):
+    url = run("serve", "--in-memory", "--port", "0").url()
+    headers = {
+        "Authorization": AUTHORIZATION,
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Date": "20260101T000000Z",
+        "X-Amz-Target": "DynamoDB_20120810.DescribeEndpoints",
+    }
+    request = urllib.request.Request(url, b"{}", headers)
+    with urllib.request.urlopen(request, timeout=5) as response:
+        (endpoint,) = json.load(response)["Endpoints"]
+    assert f"http://{endpoint['Address']}" == url
 
 
 def test_an_interrupt_stops_it_as_well(run):

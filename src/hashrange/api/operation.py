@@ -19,18 +19,27 @@ class Context:
     """The world a request acts in: one account, one region, and the server behind them.
 
     Shared by all requests of that account and region; holds nothing of a single request.
+    `address` is where the server is reached, host and port; empty when it has no socket.
     """
 
-    __slots__ = ("account", "catalog", "clock", "engine", "region")
+    __slots__ = ("account", "address", "catalog", "clock", "engine", "region")
 
     def __init__(
-        self, account: str, region: str, *, catalog: Catalog, engine: Engine, clock: Clock
+        self,
+        account: str,
+        region: str,
+        *,
+        catalog: Catalog,
+        engine: Engine,
+        clock: Clock,
+        address: str = "",
     ) -> None:
         self.account = account
         self.region = region
         self.catalog = catalog
         self.engine = engine
         self.clock = clock
+        self.address = address
 
 
 Handler = Callable[[Context, Request], Awaitable[Response]]

@@ -75,6 +75,6 @@ async def describe_limits(context: Context, request: Request) -> Response:
 
 
 async def describe_endpoints(context: Context, request: Request) -> Response:
-    """Tell where a region's service is found."""
-    address = f"dynamodb.{context.region}.amazonaws.com"
+    """Tell where a region's service is found: here, or clients would go on to AWS."""
+    address = context.address or f"dynamodb.{context.region}.amazonaws.com"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1440}]}

@@ -102,3 +102,10 @@ def test_limits_and_endpoints_are_told() -> None:
     }
     (endpoint,) = Tables().call("DescribeEndpoints")["Endpoints"]
     assert endpoint["Address"] == "dynamodb.us-east-1.amazonaws.com"
+
+
+def test_a_server_with_an_address_is_the_endpoint() -> None:
+    tables = Tables()
+    tables.context.address = "127.0.0.1:8000"
+    (endpoint,) = tables.call("DescribeEndpoints")["Endpoints"]
+    assert endpoint["Address"] == "127.0.0.1:8000"
