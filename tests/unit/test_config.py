@@ -72,6 +72,8 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         ({"port": "65536"}, "--port is a whole number from 0 to 65535, not '65536'."),
         ({"workers": "0"}, "--workers is a whole number from 1"),
         ({"table-delay": "nan"}, "--table-delay is a number of seconds"),
+        ({"table-delay": "3601"}, "is a number of seconds from 0 to 3600, not '3601'."),
+        ({"ttl-delay": "604801"}, "is a number of seconds from 0 to 604800, not '604801'."),
         ({"durability": "none"}, "--durability is one of full, relaxed, not 'none'."),
         ({"host": ""}, "--host needs a text"),
         ({"in-memory": True, "workers": "2"}, "in-memory needs a single worker"),

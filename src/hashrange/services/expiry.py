@@ -39,7 +39,7 @@ from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 
-_CHUNK_ROWS: Final = 50  # of items without indexes; takes a few milliseconds
+_CHUNK_ROWS: Final = 100  # of items without indexes; takes a few milliseconds
 _CHUNK_BYTES: Final = 1 << 18
 _TABLES_PER_STEP: Final = 50
 _POLL_SECONDS: Final = 0.1
