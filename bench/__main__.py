@@ -7,7 +7,7 @@
     python -m bench --parts report           only write the report again
 
 Each part replaces its own numbers in docs/benchmarks/results.json; the report shows them all. With
---quick or chosen servers or workloads nothing is written: such numbers are for the screen.
+--quick, or a choice of servers, workloads, storage or connections, nothing is written.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from bench.suite import Options, measure_limits, measure_throughput
 from bench.workloads import SIZED, WORKLOADS
 
 _RESULTS = Path("docs/benchmarks/results.json")
+_STORAGES = ["memory", "disk"]
+_CONNECTIONS = [1, 16, 64]
 _PARTS = ["throughput", "limits", "startup", "growth", "in_process", "report"]
 
 
@@ -87,14 +89,15 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--parts", type=_names, default=_PARTS, help=f"of {','.join(_PARTS)}")
     parser.add_argument("--servers", type=_names, help=f"of {','.join(k.name for k in KINDS)}")
     parser.add_argument("--workloads", type=_names, help=f"of {','.join(WORKLOADS)}")
-    parser.add_argument("--storage", type=_names, default=["memory", "disk"])
-    parser.add_argument("--connections", type=_numbers, default=[1, 16, 64])
+    parser.add_argument("--storage", type=_names, default=_STORAGES)
+    parser.add_argument("--connections", type=_numbers, default=_CONNECTIONS)
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--growth-items", type=int, default=1_000_000)
     parser.add_argument("--soak", type=int, metavar="MINUTES")
     arguments = parser.parse_args()
-    arguments.is_whole = not (arguments.quick or arguments.servers or arguments.workloads)
+    chosen = (arguments.servers, arguments.workloads, arguments.storage, arguments.connections)
+    arguments.is_whole = not arguments.quick and chosen == (None, None, _STORAGES, _CONNECTIONS)
     if arguments.soak:
         arguments.parts = ["soak"]
     if arguments.quick:

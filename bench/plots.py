@@ -10,11 +10,9 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .title { font-size: 15px; font-weight: 600; }
 .value { font-size: 11px; }
 .axis { stroke: #8c959f; }
-.c0 { fill: #0969da; stroke: #0969da; } .c1 { fill: #54aeff; stroke: #54aeff; }
-.c2 { fill: #bc4c00; stroke: #bc4c00; } .c3 { fill: #8250df; stroke: #8250df; }
-.c4 { fill: #1a7f37; stroke: #1a7f37; } .c5 { fill: #9a6700; stroke: #9a6700; }
-.c6 { fill: #6e7781; stroke: #6e7781; }
-.line { fill: none; stroke-width: 2; }
+.c0 { fill: #0969da; } .c1 { fill: #54aeff; } .c2 { fill: #bc4c00; } .c3 { fill: #8250df; }
+.c4 { fill: #1a7f37; } .c5 { fill: #9a6700; } .c6 { fill: #6e7781; }
+.line { fill: none; stroke: #0969da; stroke-width: 2; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } }
 </style>"""
 
@@ -23,15 +21,19 @@ _LEFT = 250
 _RIGHT = 110
 
 
+Bar = tuple[str, float | None, str]
+"""The series it belongs to, its value, and the text beside it."""
+
+
 def bar_groups(
-    title: str, groups: Sequence[tuple[str, Sequence[tuple[str, float | None, str]]]]
+    title: str, series: Sequence[str], groups: Sequence[tuple[str, Sequence[Bar]]]
 ) -> str:
-    """Draw groups of horizontal bars: (label, [(series, value or None, text beside the bar)]).
+    """Draw groups of horizontal bars: (label, bars). The order of the series gives the colours.
 
     Each group has its own scale, its longest bar filling the width.
     """
-    series = list(dict.fromkeys(name for _, bars in groups for name, _, _ in bars))
-    parts: list[str] = [_text(10, 22, title, "title"), *_legend(series)]
+    present = {name for _, bars in groups for name, _, _ in bars}
+    parts: list[str] = [_text(10, 22, title, "title"), *_legend(series, present)]
     y = 66
     for label, bars in groups:
         longest = max((value or 0.0 for _, value, _ in bars), default=0.0) or 1.0
@@ -47,39 +49,39 @@ def bar_groups(
     return _document(y, title, parts)
 
 
-def lines(
-    title: str, x_label: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]]
-) -> str:
-    """Draw lines from 0, each on its own scale, with their last and largest values named."""
-    top, height, left = 70, 220, 20
-    parts = [_text(10, 22, title, "title"), *_legend([name for name, _ in series])]
+Points = Sequence[tuple[float, float]]
+
+
+def bands(title: str, x_label: str, series: Sequence[tuple[str, Points]]) -> str:
+    """Draw a line in a band of its own for each series: (label, points), from 0 upwards."""
+    height, left = 60, 130
+    width = _WIDTH - left - _RIGHT - 30
     x_max = max((x for _, points in series for x, _ in points), default=1.0) or 1.0
-    width = _WIDTH - left - _RIGHT - 60
-    for number, (_, points) in enumerate(series):
-        y_max = max((y for _, y in points), default=1.0) * 1.1 or 1.0
-        places = [
-            f"{left + x / x_max * width:.1f},{top + height - y / y_max * height:.1f}"
-            for x, y in points
-        ]
-        parts.append(f'<polyline class="line c{number}" fill="none" points="{" ".join(places)}"/>')
-        last = points[-1][1]
+    parts = [_text(10, 22, title, "title")]
+    bottom = 40.0
+    for label, points in series:
+        bottom += height + 14
         largest = max(y for _, y in points)
-        at = top + height - last / y_max * height
-        parts.append(
-            _text(left + width + 8, at + 4 + 14 * number % 28, f"{last:,.1f} (max {largest:,.1f})")
+        places = " ".join(
+            f"{left + x / x_max * width:.1f},{bottom - y / (largest or 1.0) * height:.1f}"
+            for x, y in points
         )
-    bottom = top + height
-    parts.append(
-        f'<line class="axis" x1="{left}" y1="{bottom}" x2="{left + width}" y2="{bottom}"/>'
-    )
-    parts.append(_text(left, bottom + 18, f"0 … {x_max:,.0f} {x_label}", "value"))
+        parts.append(_text(10, bottom - height / 2, label))
+        parts.append(f'<polyline class="line" points="{places}"/>')
+        ends = f'x1="{left}" y1="{bottom}" x2="{left + width}" y2="{bottom}"'
+        parts.append(f'<line class="axis" {ends}/>')
+        parts.append(_text(left + width + 8, bottom - height + 8, f"at most {largest:,.1f}"))
+        parts.append(_text(left + width + 8, bottom - 4, f"at last {points[-1][1]:,.1f}"))
+    parts.append(_text(left, bottom + 18, f"0 to {x_max:,.0f} {x_label}", "value"))
     return _document(bottom + 30, title, parts)
 
 
-def _legend(series: Sequence[str]) -> list[str]:
+def _legend(series: Sequence[str], present: set[str]) -> list[str]:
     parts: list[str] = []
     x = 10.0
     for number, name in enumerate(series):
+        if name not in present:
+            continue
         parts.append(f'<rect class="c{number}" x="{x}" y="36" width="10" height="10" rx="2"/>')
         parts.append(_text(x + 15, 45, name, "value"))
         x += 30 + 6.6 * len(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import plots
-from bench.servers import OURS
+from bench.servers import KINDS, OURS
 from bench.workloads import SIZED, WORKLOADS
 
 Results = dict[str, Any]
@@ -91,10 +91,14 @@ def _throughput(results: Results) -> str:
             if connections == 16:
                 text.append(f"![{title}](benchmarks/{storage}.svg)\n")
             text.append(_comparison(line, "per_second", "{:,.0f}", max))
+            if connections == 16:
+                text.append("16 connections, p99 latency in ms:\n")
+                text.append(_comparison(line, "p99_ms", "{:.2f}", min))
             if connections == 1:
                 text.append("One connection, median latency in ms:\n")
                 text.append(_comparison(line, "p50_ms", "{:.2f}", min))
-        text += [f"<details><summary>{title}: all numbers</summary>\n", _details(chosen)]
+        text.append(f"<details><summary>{title}: all numbers</summary>\n")
+        text.append(_details(chosen, about["durability"]))
         text.append("</details>\n")
     return "\n".join(text)
 
@@ -149,9 +153,9 @@ def _ratio(rows: Sequence[Row], field: str, best: Best) -> str:
     return f"{best(ours) / best(peers):.1f} ×" if ours and peers else ""
 
 
-def _details(rows: Sequence[Row]) -> str:
+def _details(rows: Sequence[Row], durability: dict[str, str]) -> str:
     head = ["workload", "connections", "server", "requests/s", "lowest–highest", "p50 ms", "p99 ms"]
-    head += ["CPU µs/request", "memory MB", "cores: client", "others"]
+    head += ["CPU µs/request", "memory MB", "cores: client", "others", "durability"]
     table = [head]
     for row in rows:
         if "p50_ms" not in row:
@@ -169,6 +173,7 @@ def _details(rows: Sequence[Row]) -> str:
                 f"{row['memory_mb']:,.0f}",
                 f"{row['client_cores']:.2f}",
                 f"{row['other_cores']:.2f}",
+                durability[row["server"]] if row["storage"] == "disk" else "memory only",
             ]
         )
     return _table(table)
@@ -287,13 +292,14 @@ _SECTIONS: dict[str, Callable[[Results], str]] = {
 def _plots(results: Results) -> dict[str, str]:
     found: dict[str, str] = {}
     rows = results.get("throughput", {"rows": []})["rows"]
+    series = [kind.name for kind in KINDS]
     for storage, title in (("memory", "in memory"), ("disk", "on disk")):
         chosen = [r for r in rows if r["storage"] == storage and r["connections"] == 16]
         groups = [
             (
                 WORKLOADS[workload],
                 [
-                    (r["server"], r.get("per_second"), _cell(r, "per_second", "{:,.0f}"))
+                    (r["server"], r.get("per_second"), _bar_text(r))
                     for r in chosen
                     if r["workload"] == workload
                 ],
@@ -303,12 +309,17 @@ def _plots(results: Results) -> dict[str, str]:
         ]
         if groups:
             name = f"Requests per second {title}, 16 connections"
-            found[storage] = plots.bar_groups(name, groups)
+            found[storage] = plots.bar_groups(name, series, groups)
     if "growth" in results:
         found["growth"] = _growth_plot(results["growth"]["rows"])
     if "soak" in results:
         found["soak"] = _soak_plot(results["soak"]["rows"]["rows"])
     return found
+
+
+def _bar_text(row: Row) -> str:
+    text = _cell(row, "per_second", "{:,.0f}")
+    return text if "per_second" in row else f"{row['server']} {text}"
 
 
 def _growth_plot(growth: Row) -> str:
@@ -323,7 +334,9 @@ def _growth_plot(growth: Row) -> str:
         )
         for workload in dict.fromkeys(r["workload"] for r in growth["tables"])
     ]
-    return plots.bar_groups("Requests per second in a small and in a large table, on disk", groups)
+    series = list(dict.fromkeys(f"{r['items']:,} items" for r in growth["tables"]))
+    title = "Requests per second in a small and in a large table, on disk"
+    return plots.bar_groups(title, series, groups)
 
 
 def _soak_plot(rows: Sequence[Row]) -> str:
@@ -336,7 +349,7 @@ def _soak_plot(rows: Sequence[Row]) -> str:
     series = [
         (title, [(row["minute"], row[name]) for row in rows]) for name, title in names.items()
     ]
-    return plots.lines("Soak: each line on its own scale, from 0", "minutes", series)
+    return plots.bands("Soak", "minutes", series)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -149,7 +149,7 @@ class Server:
         self.port = _free_port()
         self.host = f"127.0.0.1:{self.port}"
         self.signer = Signer(self.host, kind.credentials)
-        self._complaints = tempfile.TemporaryFile()
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop)
         self.process = subprocess.Popen(
             kind.command(self.port, directory),
             cwd=directory,
