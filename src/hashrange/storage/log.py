@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import struct
 from typing import Final, final
+from zlib import adler32
 
 import orjson
 
@@ -43,6 +44,7 @@ CLOSED: Final = b"z"
 TRIMMED: Final = b"t"
 
 _HEADER: Final = struct.Struct("<dBBxxII")
+_SET: Final = b'S":['  # as in "SS", "NS" and "BS"
 # Sequence numbers have 63 bits.
 _LAST: Final = b"\xff" * SEQUENCE_BYTES
 
@@ -77,13 +79,15 @@ def is_change(
         return old_row is not new_row
     if old_row == new_row:
         return False
-    # Values are stored in canonical form, so equal items have equal sizes, also as JSON.
-    if len(old_row) != len(new_row) or old_row[:HEADER_BYTES] != new_row[:HEADER_BYTES]:
+    # Values are stored in canonical form, so the rows of equal items have the same bytes, if in
+    # another order; and the lower half of this checksum is the sum of the bytes.
+    if len(old_row) != len(new_row) or (adler32(old_row) ^ adler32(new_row)) & 0xFFFF:
         return True
     old, new = items
-    return not same_item(
-        unpack_item(old_row) if old is None else old, unpack_item(new_row) if new is None else new
-    )
+    old = unpack_item(old_row) if old is None else old
+    new = unpack_item(new_row) if new is None else new
+    # Only the members of sets may be in another order and the values be equal all the same.
+    return old != new and (_SET not in new_row or not same_item(old, new))
 
 
 def log_change(
