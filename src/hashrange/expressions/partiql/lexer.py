@@ -22,11 +22,11 @@ _next_token: Final = re.compile(
     r"|(?P<string>'(?:[^']|'')*')"
     r'|(?P<name>"(?:[^"]|"")*")'
     r"|(?P<ion>`[^`]*`)"
-    r"|(?P<symbol><<|>>|<=|>=|<>|!=|\|\||[()\[\]{},.;:*+\-/%=<>?@])",
+    r"|(?P<symbol><<|>>|<=|>=|<>|!=|\|\||/(?!\*)|[()\[\]{},.;:*+\-%=<>?@])",
     re.DOTALL,
 ).match
 _line_end: Final = re.compile(r"\r\n|\n|\r")
-_SCALE_MAX: Final = 2**31 - 1
+_INTEGER_MAX: Final = 2**31 - 1
 
 
 def not_well_formed(detail: str = "") -> ValidationException:
@@ -91,11 +91,14 @@ def _token(group: str, word: str, line: int, column: int) -> Token:
 
 
 def _check_scale(number: str) -> None:
-    """Refuse a number whose scale is beyond 32 bits: it cannot even be read."""
+    """Refuse a number whose exponent or scale is beyond 32 bits: it cannot even be read."""
     mantissa, _, exponent = number.lower().partition("e")
     if not exponent:
         return
-    fraction = mantissa.partition(".")[2]
+    digits = exponent.lstrip("+-0")
+    scale = len(mantissa.partition(".")[2])
     # The length keeps int() away from exponents of any size.
-    if len(exponent) > 20 or not -_SCALE_MAX - 1 <= len(fraction) - int(exponent) <= _SCALE_MAX:
+    if len(digits) > 10 or int(digits or "0") > _INTEGER_MAX:
+        raise not_well_formed()
+    if exponent[0] == "-" and scale + int(digits or "0") > _INTEGER_MAX:
         raise not_well_formed()
