@@ -91,6 +91,20 @@ def test_a_projection_of_nothing_that_is_there_gives_an_empty_item(client, hash_
     assert answer["Item"] == {}
 
 
+def test_parameters_an_operation_does_not_have_are_not_looked_at(raw, hash_table):
+    reply = raw.call(
+        "GetItem",
+        {
+            "TableName": hash_table,
+            "Key": {"p": {"S": "k"}},
+            "ProjectionExpression": "p",
+            "ExpressionAttributeValues": {":v": {"S": "v"}},
+            "Unheard": {"Of": [1]},
+        },
+    )
+    assert (reply.status, reply.body) == (200, {})
+
+
 KEY_MISMATCH = "The provided key element does not match the schema"
 
 

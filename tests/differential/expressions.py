@@ -110,8 +110,10 @@ def draw_comparison(terms: Terms) -> list[str]:
         if random.random() < 0.06:
             bounds.reverse()
         return [left, "BETWEEN", terms.value(bounds[0]), "AND", terms.value(bounds[1])]
-    count = random.choice((1, 2, 3, 3, 4)) if random.random() < 0.99 else 101
-    inside = ", ".join(draw_operand(terms, kind) for _ in range(count))
+    if random.random() < 0.01:
+        inside = ", ".join([draw_operand_value(terms, kind)] * 101)
+    else:
+        inside = ", ".join(draw_operand(terms, kind) for _ in range(random.randint(1, 4)))
     return [left, "IN", "(", inside, ")"]
 
 

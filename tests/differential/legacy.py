@@ -75,8 +75,6 @@ def draw_attribute_updates(random: Random) -> dict[str, Any]:
         update: dict[str, Any] = {"Action": action}
         if action != "DELETE" or (kind in ("SS", "NS", "BS") and random.random() < 0.6):
             update["Value"] = values.draw_attribute(random, name)
-        if action == "PUT" and random.random() < 0.2:
-            del update["Action"]
         if random.random() < 0.03:
             update.pop("Value", None)
         found[name] = update

@@ -169,7 +169,8 @@ def read_get_arguments(request: Request) -> Projection | None:
     _check_mixture(request, _GET_EXPRESSIONS, _GET_LEGACY)
     prepared = prepare_projection(text, _read_names(request))
     projection = prepared.bind()
-    _check_unused(request, prepared.used_names, frozenset())
+    # Gets have no ExpressionAttributeValues: like any unknown parameter it is not looked at.
+    _check_unused_names(request, prepared.used_names)
     return projection
 
 
@@ -365,12 +366,16 @@ def _check_placeholder_size(parameter: str, placeholder: str) -> None:
 
 def _check_unused(request: Request, used_names: Set[str], used_values: Set[str]) -> None:
     """Refuse names and values that no expression uses."""
-    names = request.get("ExpressionAttributeNames")
-    if names is not None and len(used_names) < len(names):
-        raise _unused("ExpressionAttributeNames", names.keys() - used_names)
+    _check_unused_names(request, used_names)
     values = request.get("ExpressionAttributeValues")
     if values is not None and len(used_values) < len(values):
         raise _unused("ExpressionAttributeValues", values.keys() - used_values)
+
+
+def _check_unused_names(request: Request, used_names: Set[str]) -> None:
+    names = request.get("ExpressionAttributeNames")
+    if names is not None and len(used_names) < len(names):
+        raise _unused("ExpressionAttributeNames", names.keys() - used_names)
 
 
 def _unused(parameter: str, placeholders: Iterable[str]) -> ValidationException:

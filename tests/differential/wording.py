@@ -1,0 +1,122 @@
+"""Texts: AWS's words beside DynamoDB Local's, and the order in which AWS refuses."""
+
+import re
+
+ENVELOPE = "1 validation error detected: "
+INVALID = "One or more parameter values were invalid: "
+
+# DynamoDB Local's words, and AWS's for the same refusal.
+REWORDED = (
+    ("Cannot do operations on a non-existent table", "Requested resource not found"),
+    ("Return values set to invalid value", "ReturnValues can only be ALL_OLD or NONE"),
+    (
+        "The number of conditions on the keys is invalid",
+        "The provided key element does not match the schema",
+    ),
+    ("One of the required keys was not given a value", f"{INVALID}Missing the key"),
+    (f"{INVALID}Type mismatch for key", f"{INVALID}Type mismatch for key"),
+    (f"{INVALID}Type mismatch for Index Key", f"{INVALID}Type mismatch for Index Key"),
+    ("DynamoDB only supports precision up to 38 digits", "Attempting to store more than 38"),
+    ("A value provided cannot be converted into a number", "The parameter cannot be converted"),
+    ("Query condition missed key schema element", "Query condition missed key schema element: "),
+    (
+        "Cannot specify the ProjectionExpression when choosing to get only the Count",
+        f"{INVALID}Cannot specify the ProjectionExpression when choosing to get COUNT",
+    ),
+    (
+        "The provided starting key does not match the range key predicate",
+        "The provided starting key is outside query boundaries based on provided conditions",
+    ),
+    ("Cannot create preexisting table", "Table already exists: "),
+    ("Invalid attribute value type", "The provided key element does not match the schema"),
+    ("Invalid attribute value type", f"{INVALID}Type mismatch for "),
+    (f"{INVALID}Type mismatch for key", "The provided key element does not match the schema"),
+    ("Exclusive Start Key must have same size", "The provided starting key is invalid"),
+    (
+        "ExpressionAttributeValues can only be specified when using expressions: ",
+        "ExpressionAttributeValues can only be specified when using expressions",
+    ),
+    ("Input collection contains duplicates", f"{INVALID}Input collection contains duplicates."),
+    (f"{INVALID}Input collection [", f"{INVALID}Input collection ["),
+    (f"{INVALID}Input collection of type BS", f"{INVALID}Input collection ["),
+    ("1 validation error detected: Value '", "The Segment parameter is zero-based"),
+    ("If segment is specified", "The TotalSegments parameter is required"),
+    ("If total segments is specified", "The Segment parameter is required"),
+    ("BatchWriteItem cannot have a null", "The requestItems parameter is required"),
+    ("Invalid Request: TransactWriteRequest should contain", "TransactItems can only contain one"),
+    ("Limit must be greater than or equal to 1", "1 validation error detected: "),
+)
+# The same for refusals of tables, which DynamoDB Local words freely.
+REWORDED_TABLES = (
+    ("Invalid key order.", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
+    ("No Hash Key specified", "Invalid KeySchema: The first KeySchemaElement is not a HASH"),
+    ("Two keys can not have the same name", "Both the Hash Key and the Range Key element"),
+    ("Two keys can not have the same name", "Invalid KeySchema: Some index key attribute have no"),
+    ("The number of attributes in key schema must", f"{INVALID}Number of attributes in KeySchema"),
+    ("The number of attributes in key schema must", f"{INVALID}Some AttributeDefinitions are not"),
+    ("The number of attributes in key schema must", f"{INVALID}List of "),
+    ("GSI list is empty/invalid", f"{INVALID}List of GlobalSecondaryIndexes is empty"),
+    ("Local Secondary Index range key not specified", f"{INVALID}Some index key attributes"),
+    ("Attribute ", f"{INVALID}Some index key attributes are not defined"),
+    ("No provisioned throughput specified", f"{INVALID}ReadCapacityUnits and WriteCapacityUnits"),
+    ("No provisioned throughput specified", f"{INVALID}ProvisionedThroughput must be specified"),
+    ("No Attribute Schema Defined", "Invalid KeySchema: Some index key attribute have no"),
+    ("No attributes should be specified to be projected", f"{INVALID}ProjectionType is "),
+    (
+        "Too many hash keys specified",
+        "Invalid KeySchema: The second KeySchemaElement is not a RANGE",
+    ),
+    ("Nothing to update", "At least one of ProvisionedThroughput, BillingMode"),
+    ("Indexes must have a projection specified", f"{INVALID}Unknown ProjectionType"),
+    ("Global Secondary Index", f"{INVALID}Some index key attributes are not defined"),
+    ("Hash Key not specified in Attribute Definitions", "Invalid KeySchema: "),
+    ("Hash Key not specified in Attribute Definitions", f"{INVALID}Some index key attributes are"),
+    ("Range Key not specified in Attribute Definitions", f"{INVALID}Some index key attributes are"),
+    ("If Projection type INCLUDE is specified", f"{INVALID}ProjectionType is INCLUDE"),
+    ("If Projection type ALL is specified", f"{INVALID}ProjectionType is ALL"),
+    ("If Projection type KEYS_ONLY is specified", f"{INVALID}ProjectionType is KEYS_ONLY"),
+    ("Update global secondary index action is null", f"{INVALID}One of GlobalSecondaryIndexUpdate"),
+    ("Value null at 'tableName'", "The parameter 'TableName' is required but was not present"),
+    ("Two global secondary indices have the same name", f"{INVALID}Duplicate index name"),
+    ("Two local secondary indices have the same name", f"{INVALID}Duplicate index name"),
+)
+
+
+# What DynamoDB Local makes a table of, and AWS refuses.
+NOT_REFUSED = (
+    "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY",
+    "Some AttributeDefinitions are not used.",
+    "List of LocalSecondaryIndexes is empty",
+    "List of GlobalSecondaryIndexes is empty",
+)
+
+# What an update can be refused for when it meets the item.
+RUN_TIME_REFUSALS = (
+    "The document path provided in the update expression is invalid for update",
+    "The provided expression refers to an attribute that does not exist in the item",
+    "An operand in the update expression has an incorrect data type",
+)
+
+# The order in which AWS looks at a request: what is refused at an earlier step is reported.
+STEPS = (
+    re.compile(r"SerializationException"),
+    re.compile(r"failed to satisfy constraint|is required but was not present"),
+    re.compile(
+        r"expression and non-expression|can only be specified when using expressions"
+        r"|ConditionalOperator|contains invalid|must not be empty|Supplied AttributeValue"
+        r"|Null attribute value|Input collection|may not be empty|numeric value|Number "
+        r"|significant digits|ReturnValues can only|AttributeUpdates|action is|DELETE action"
+        r"|attribute value type|multiple operations on one item|argument\(s\)|Nesting Levels|base64"
+        r"|sets should not be empty|ComparisonOperator|At least one of ProvisionedThroughput"
+    ),
+    re.compile(r"Invalid \w+Expression|unused in expressions|choosing to get"),
+    re.compile(r"operator used in Key|key condition|BETWEEN condition"),
+    re.compile(r"ResourceNotFoundException"),
+    re.compile(r"IndexName|specified index|Secondary index|secondary index|ConsistentRead"),
+    re.compile(r"key element|the key|for key|Index Key|starting key|key schema|part of the key"),
+)
+
+
+def step_of(message: str) -> int:
+    found = (n for n, step in enumerate(STEPS) if step.search(message))
+    return next(found, len(STEPS))
