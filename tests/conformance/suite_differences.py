@@ -19,8 +19,6 @@ REWORDED = "AWS has reworded this message since the suite was recorded"
 ACCOUNTS = "account 000000000000, a stranger's on AWS, is our own: not found instead of denied"
 
 EXPECTED = (
-    Difference("tier2/streams/", "streams are not there yet"),
-    Difference("tier2/partiql/", "PartiQL is not there yet"),
     Difference(
         "tier2/tags/basic.test.ts::Tags — validation rejects ListTagsOfResource with a "
         "non-existent ARN",
