@@ -82,7 +82,7 @@ def read_selection(nodes: list[Node]) -> Selection:
         if isinstance(node, PathTree) and isinstance(node.steps[-1], Wildcard):
             raise ValidationException("Changing item's hierarchy while reading isn't supported")
         path = read_document_path(node)
-        name = _Column(path).name
+        name = _identifier(path)
         if name in names:
             raise ValidationException(f"Duplicate identifiers in select clause: {name}")
         names.add(name)
@@ -91,3 +91,11 @@ def read_selection(nodes: list[Node]) -> Selection:
     for path in paths:
         distinct.add(path)
     return Selection(tuple(paths))
+
+
+def _identifier(path: Path) -> str:
+    """Return what a path must not share with another: its last name and the indexes after it."""
+    identifier = ""
+    for element in path:
+        identifier = element if isinstance(element, str) else f"{identifier}[{element}]"
+    return identifier

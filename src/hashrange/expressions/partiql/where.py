@@ -93,7 +93,7 @@ def _operands(operator: str, node: ConditionNode) -> list[ConditionNode]:
 def _test(terms: Terms, node: ConditionNode) -> AttributeTest | None:
     if isinstance(node, ComparisonNode):
         operator, operands = node.operator, node.operands
-    elif isinstance(node, CallNode) and node.function == "begins_with":
+    elif isinstance(node, CallNode) and node.function in ("begins_with", "contains"):
         operator, operands = node.function, node.operands
     else:
         return None
