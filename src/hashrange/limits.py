@@ -88,4 +88,4 @@ ACCOUNT_CAPACITY_UNITS_MAX: Final = 80_000
 CAPACITY_DECREASES_PER_DAY_MAX: Final = 27
 
 # Time to live.
-EXPIRED_SECONDS_MAX: Final = 157_788_000  # five years; what expired longer ago is left alone
+EXPIRED_SECONDS_MAX: Final = 157_766_400  # five years; what expired longer ago is left alone
