@@ -34,13 +34,14 @@ from hashrange.model.keys import decode_key
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key, expiry_second
-from hashrange.storage.layout import row_size, unpack_item
+from hashrange.storage.layout import unpack_item
 from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 
 _CHUNK_ROWS: Final = 100  # of items without indexes; takes a few milliseconds
 _CHUNK_BYTES: Final = 1 << 18
+_READ_ROWS: Final = 10
 _TABLES_PER_STEP: Final = 50
 _POLL_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 0.001
@@ -125,11 +126,13 @@ class Expiry:
                 expiry_key(expired.start, b""),
                 expiry_key(expired.stop, b""),
                 reverse=False,
-                rows_max=sweep.rows_max(table),
+                rows_max=max(1, 2 * _CHUNK_ROWS // (2 + len(table.indexes))),
                 bytes_max=_CHUNK_BYTES,
             )
             if rows:
-                writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key, _ in rows]
+                keys = await self._take([key for key, _ in rows], table)
+                ended = ended and len(keys) == len(rows)
+                writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key in keys]
                 outcomes = await self._engine.write(
                     GroupWrite(writes, is_transaction=False, now=self._clock.now())
                 )
@@ -144,21 +147,23 @@ class Expiry:
             sweep.report_end()
         return bool(rows)
 
+    async def _take(self, keys: list[bytes], table: Table) -> list[bytes]:
+        """Return as many expiry keys as one decision may have by the size of their items."""
+        size = 0
+        for end in range(_READ_ROWS, len(keys), _READ_ROWS):
+            some = keys[end - _READ_ROWS : end]
+            rows = await self._engine.read([(table.store, key[SECOND_BYTES:]) for key in some])
+            size += sum([0 if row is None else len(row) for row in rows])
+            if size >= _CHUNK_BYTES:
+                return keys[:end]
+        return keys
+
 
 @final
 class _Sweep:
     """What is remembered about one table between two chunks."""
 
-    __slots__ = (
-        "_bytes_per_item",
-        "_items",
-        "account",
-        "identity",
-        "name",
-        "region",
-        "starts_at",
-        "swept",
-    )
+    __slots__ = ("_items", "account", "identity", "name", "region", "starts_at", "swept")
 
     def __init__(self, account: str, region: str, name: str, identity: tuple[str, float]) -> None:
         self.account = account
@@ -168,17 +173,9 @@ class _Sweep:
         self.starts_at = 0.0
         self.swept = -1  # up to which second
         self._items = 0
-        self._bytes_per_item = _CHUNK_BYTES // 10  # to begin carefully
-
-    def rows_max(self, table: Table) -> int:
-        """Return how many items the next chunk may have, judged by those of the last one."""
-        by_bytes = _CHUNK_BYTES // self._bytes_per_item
-        return max(1, min(by_bytes, 2 * _CHUNK_ROWS // (2 + len(table.indexes))))
 
     def note(self, outcomes: Sequence[ItemOutcome]) -> None:
         """Take notice of what became of a chunk."""
-        size = sum([0 if outcome.old is None else row_size(outcome.old) for outcome in outcomes])
-        self._bytes_per_item = max(1, size // len(outcomes))
         before = self._items
         self._items += sum([outcome.matched for outcome in outcomes])
         if before // _PROGRESS_ITEMS != self._items // _PROGRESS_ITEMS:

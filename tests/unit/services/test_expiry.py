@@ -188,6 +188,19 @@ def test_many_items_go_chunk_by_chunk() -> None:
     assert tables.numbers() == [number for number in range(100) if number % 40 > 20]
 
 
+def test_a_chunk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry_module, "_CHUNK_ROWS", 100)
+    monkeypatch.setattr(expiry_module, "_CHUNK_BYTES", 10_000)
+    tables = made()
+    tables.enable()
+    large = {"S": "x" * 1000}
+    tables.put(*[item(number, NOW + 1, c=large) for number in range(35)])
+    tables.clock.advance(2)
+    for left in (25, 15, 5, 0):
+        asyncio.run(tables.expiry.step())
+        assert len(tables.numbers()) == left
+
+
 def test_indexes_and_item_collections_shrink_with_the_table() -> None:
     tables = made(
         AttributeDefinitions=definitions("a", "b", "c"),
