@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import final
 
 from hashrange.api.operation import Context
 from hashrange.api.registry import OPERATIONS
 from hashrange.clock import Clock
-from hashrange.config import Settings
+from hashrange.config import Settings, is_loopback
 from hashrange.engine.base import Engine
 from hashrange.engine.memory import MemoryEngine
 from hashrange.engine.sqlite import (
@@ -25,17 +26,23 @@ from hashrange.engine.sqlite import (
     acquire_directory,
 )
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
+from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.services.backfill import Backfill
 from hashrange.services.expiry import Expiry
 from hashrange.services.retention import drop_old_tokens
 from hashrange.services.streams import StreamKeeper
+from hashrange.services.triggers.service import Triggers
+from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
+from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.credentials import CredentialsFileError, load_credentials
 from hashrange.wire.dispatch import Dispatcher
 from hashrange.wire.edge import Edge
+from hashrange.wire.rest import Rest
 from hashrange.wire.server import Server
 from hashrange.wire.signature import Authenticator, OpenDoor, Verifier
+from hashrange.wire.trigger_routes import trigger_routes
 
 _LOGGER = logging.getLogger("hashrange.app")
 # The region named by `GET /`, which carries no signature to tell.
@@ -123,6 +130,8 @@ class Database:
         *,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
+        functions: Sequence[FunctionRecord] = (),
+        triggers: Sequence[MappingRecord] = (),
     ) -> None:
         self.engine = engine
         self.clock = clock
@@ -131,6 +140,15 @@ class Database:
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
+        self.trigger_store = TriggerStore(engine, functions)
+        self._triggers = Triggers(
+            engine,
+            clock,
+            self.catalog,
+            self.trigger_store,
+            configured=triggers,
+            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+        )
         self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
         self._services: list[asyncio.Task[None]] = []
 
@@ -140,6 +158,7 @@ class Database:
             self._backfill.run(),
             self._expiry.run(),
             self._streams.run(),
+            self._triggers.run(),
             _repeat(lambda: drop_old_tokens(self.engine, self.clock)),
         ]
         for run in runs:
@@ -199,10 +218,15 @@ class Application:
             delays_of(settings),
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listening),
+            functions=settings.functions,
+            triggers=settings.triggers,
         )
         self._database = database
         bounds = bounds_of(settings)
-        edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION)
+        is_private = is_loopback(settings.host) or settings.credentials is not None
+        routes = trigger_routes(database.trigger_store, is_private=is_private)
+        rest = Rest(routes, database.dispatcher, self._authenticator)
+        edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
         self._server = Server(edge, bounds)
         await self._server.start(listening)
         if self._is_keeper:

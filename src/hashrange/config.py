@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from hashrange.model.triggers import FunctionRecord, MappingRecord
 
 ENVIRONMENT_PREFIX: Final = "HASHRANGE_"
 CONFIG_OPTION: Final = "config"
@@ -119,6 +122,9 @@ class Settings:
     stop_timeout: int = 20
     log_level: str = "info"
     log_format: str = "human"
+    # Only in a file; see trigger_settings.
+    functions: tuple[FunctionRecord, ...] = ()
+    triggers: tuple[MappingRecord, ...] = ()
 
 
 def default_of(option: Option) -> object:
@@ -157,12 +163,30 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"Cannot read {path}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
-    values = _parse_all(document, f"{path}: ")
+    triggers = _parse_triggers(document, path)
+    values = _parse_all(document, f"{path}: ") | triggers
     for name in ("data_dir", "credentials"):
         if name in values:
             # A path in a file is meant from where the file is, not from where the server starts.
             values[name] = path.absolute().parent / values[name]
     return values
+
+
+def _parse_triggers(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Take functions and triggers out of a document and return them parsed."""
+    given = {name: document.pop(name) for name in ("functions", "triggers") if name in document}
+    if not given:
+        return {}
+    # Hardly anybody has them, and everybody waits for what is imported.
+    from hashrange.trigger_settings import TriggerSettingsError, read_functions, read_triggers
+
+    try:
+        functions = read_functions(given.get("functions", {}), path.absolute().parent)
+        known = frozenset(function.name for function in functions)
+        triggers = read_triggers(given.get("triggers", []), known)
+    except TriggerSettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+    return {"functions": functions, "triggers": triggers}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

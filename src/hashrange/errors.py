@@ -141,6 +141,14 @@ class IdempotentParameterMismatchException(ClientError):
     message_member = "Message"
 
 
+class InvalidParameterValueException(ClientError):
+    pass
+
+
+class ResourceConflictException(ClientError):
+    status = 409
+
+
 class InternalServerError(ClientError):
     status = 500
 

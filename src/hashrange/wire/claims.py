@@ -17,6 +17,8 @@ from hashrange.errors import (
 from hashrange.wire.messages import HttpRequest
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
+# Triggers are managed as Lambda's are.
+SERVICES: Final = ("dynamodb", "lambda")
 
 # Every SDK writes the three parameters in this order and with these separators.
 CREDENTIAL_START: Final = b"AWS4-HMAC-SHA256 Credential="
@@ -161,7 +163,7 @@ class Scope:
         faults = ""
         if not _REGION.fullmatch(self.region):
             faults += f"Credential should be scoped to a valid region, not '{self.region}'. "
-        if self.service != "dynamodb":
+        if self.service not in SERVICES:
             faults += "Credential should be scoped to correct service: 'dynamodb'. "
         if terminator != "aws4_request":
             faults += (

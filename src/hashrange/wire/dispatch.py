@@ -86,6 +86,20 @@ class Dispatcher:
         except Exception as error:
             return _failure_answer(error, target, request_id)
 
+    async def perform(
+        self, operation: Operation, request: Request, identity: Identity, request_id: bytes
+    ) -> Response | ClientError:
+        """Carry out an operation that was found by a path, not by a target; raises nothing."""
+        try:
+            context = self._contexts.get(identity.world) or self._context(identity)
+            operation.shape.check(request)
+            return await operation.handler(context, request)
+        except ClientError as error:
+            return error
+        except Exception as error:
+            _failure_answer(error, operation.name.encode(), request_id)
+            return InternalServerError("Internal server error")
+
     def refuse(self, target: bytes, body: bytes, refusal: ClientError) -> Answer:
         """Return the answer to a request that may not run, unless AWS reports something earlier."""
         try:

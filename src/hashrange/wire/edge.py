@@ -20,6 +20,7 @@ from hashrange.wire.messages import (
     json_content_type,
 )
 from hashrange.wire.responses import ResponseWriter
+from hashrange.wire.rest import Rest
 from hashrange.wire.signature import Authenticator
 
 _LOGGER = logging.getLogger("hashrange.requests")
@@ -46,7 +47,12 @@ class Edge:
     """Answers requests; one per server process, shared by its connections."""
 
     def __init__(
-        self, dispatcher: Dispatcher, authenticator: Authenticator, bounds: Bounds, region: str
+        self,
+        dispatcher: Dispatcher,
+        authenticator: Authenticator,
+        bounds: Bounds,
+        region: str,
+        rest: Rest | None = None,
     ) -> None:
         self.writer = ResponseWriter()
         # Set while the server stops, so that clients go elsewhere.
@@ -54,6 +60,7 @@ class Edge:
         self._dispatcher = dispatcher
         self._authenticator = authenticator
         self._bounds = bounds
+        self._rest = rest
         self._logs_requests = _LOGGER.isEnabledFor(logging.DEBUG)
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
@@ -67,6 +74,8 @@ class Edge:
                 answer = await self._call_logged(request, request_id)
             else:
                 answer = await self._call(request, request_id)
+        elif self._rest is not None and self._rest.owns(request.url):
+            answer = await self._rest.answer(request, request_id)
         else:
             answer = self._other(request)
         return self.writer.render(

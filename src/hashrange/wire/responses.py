@@ -25,9 +25,12 @@ _REQUEST_ID_TAIL = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
 # Spelt out, because the standard library's table is slow to import.
 _PHRASES: Final = {
     200: "OK",
+    202: "Accepted",
     400: "Bad Request",
+    403: "Forbidden",
     404: "Not Found",
     408: "Request Timeout",
+    409: "Conflict",
     413: "Payload Too Large",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
