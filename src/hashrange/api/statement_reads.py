@@ -28,6 +28,8 @@ _INVALID = "One or more parameter values were invalid: "
 def find_source(table: Table, statement: SelectStatement, *, consistent: bool) -> Source:
     """Return what a SELECT reads, whose list may reach beyond a local index."""
     index = _find_index(table, statement.index_name, consistent=consistent)
+    if statement.selection_refusal is not None:
+        raise ValidationException(statement.selection_refusal)
     if index is None or index.projected is None or statement.selection is None:
         return Source(table, index, fetches=False)
     missing = [name for name in statement.selection.attributes if name not in index.projected]

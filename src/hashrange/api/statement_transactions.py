@@ -9,6 +9,7 @@ from typing import Final
 from hashrange.api.keys import request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.statement_keys import read_key
+from hashrange.api.statement_reads import find_source
 from hashrange.api.statement_writes import (
     DUPLICATE,
     NO_CONDITION,
@@ -117,8 +118,10 @@ class _Read(_Member):
     __slots__ = ("key",)
 
     def check(self, table: Table) -> None:
+        assert isinstance(self.statement, SelectStatement)
         if self.statement.index_name is not None:
             raise ValidationException("Reads on indices are not supported within transactions.")
+        find_source(table, self.statement, consistent=False)
         key = read_key(table, self.statement.where, self.values)
         if key is None:
             raise ValidationException(_NOT_BY_KEY)

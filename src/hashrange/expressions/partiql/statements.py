@@ -85,13 +85,17 @@ class Statement:
 
 @final
 class SelectStatement(Statement):
-    """A SELECT; `selection` is None for a star."""
+    """A SELECT; `selection` is None for a star.
 
-    __slots__ = ("order", "selection")
+    `selection_refusal` is what is wrong with its list, which AWS says once it knows the index.
+    """
 
-    def __init__(self, names: tuple[str, str | None], selection: Selection | None) -> None:
+    __slots__ = ("order", "selection", "selection_refusal")
+
+    def __init__(self, names: tuple[str, str | None]) -> None:
         super().__init__(names)
-        self.selection = selection
+        self.selection: Selection | None = None
+        self.selection_refusal: str | None = None
         self.order: tuple[tuple[str, bool], ...] = ()
 
 
@@ -193,8 +197,12 @@ def _refuse(refusal: str | None, returning: Returning | None = None) -> None:
 def _prepare_select(terms: Terms, node: Select) -> SelectStatement:
     _refuse(node.refusal)
     names = _source(node.source)
-    selection = None if node.projection is None else read_selection(node.projection)
-    statement = SelectStatement(names, selection)
+    statement = SelectStatement(names)
+    if node.projection is not None:
+        try:
+            statement.selection = read_selection(node.projection)
+        except ValidationException as error:
+            statement.selection_refusal = error.message
     statement.where = _where(terms, node.where)
     statement.order = tuple((_order_key(key), descends) for key, descends in node.order)
     return statement
