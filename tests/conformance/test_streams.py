@@ -198,7 +198,7 @@ def test_values_of_all_types_are_in_the_images(streamed: Streamed) -> None:
         "ns": {"NS": ["1", "2"]},
         "bs": {"BS": [b"a", b"b"]},
         "m": {"M": {"x": {"NULL": True}, "y": {"L": []}}},
-        "l": {"L": [{"BOOL": False}, {"M": {}}]},
+        "l": {"L": [{"BOOL": False}, {"M": {"z": {"S": ""}}}]},
     }
     streamed.put("k", **values)
     (record,) = streamed.records()
