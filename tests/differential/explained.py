@@ -20,6 +20,7 @@ from tests.differential.wording import (
     REWORDED,
     REWORDED_TABLES,
     RUN_TIME_REFUSALS,
+    VALUES_STEP,
     step_of,
 )
 from tests.harness.endpoint import Reply
@@ -326,7 +327,13 @@ def is_wrapped(case: Case) -> bool:
     """DynamoDB Local names the placeholder of a bad value, and words the value freely."""
     local, ours = replies(case)
     start = "ExpressionAttributeValues contains invalid value: "
-    return local.message.startswith(start) and step_of(ours.message) == 2
+    return local.message.startswith(start) and step_of(ours.message) == VALUES_STEP
+
+
+def is_index_key(case: Case) -> bool:
+    """DynamoDB Local lets some updates give an index key another type."""
+    local, ours = replies(case)
+    return local.status == 200 and "Type mismatch for Index Key" in ours.message
 
 
 def is_mixed_batch(case: Case) -> bool:
@@ -413,6 +420,12 @@ RULES = (
         "the placeholder of a bad value is not named by every operation",
         "AWS's wording since 2026",
         is_wrapped,
+    ),
+    Rule(
+        "types of index keys",
+        "an update cannot give an index key attribute another type",
+        "API reference, TransactWriteItems: cancellation reasons",
+        is_index_key,
     ),
     Rule(
         "expressions and AttributesToGet in one batch",

@@ -79,6 +79,7 @@ REWORDED_TABLES = (
     ("Value null at 'tableName'", "The parameter 'TableName' is required but was not present"),
     ("Two global secondary indices have the same name", f"{INVALID}Duplicate index name"),
     ("Two local secondary indices have the same name", f"{INVALID}Duplicate index name"),
+    ("Local Secondary Indices AND Global", f"{INVALID}Duplicate index name"),
 )
 
 
@@ -98,23 +99,27 @@ RUN_TIME_REFUSALS = (
 )
 
 # The order in which AWS looks at a request: what is refused at an earlier step is reported.
-STEPS = (
-    re.compile(r"SerializationException"),
-    re.compile(r"failed to satisfy constraint|is required but was not present"),
-    re.compile(
-        r"expression and non-expression|can only be specified when using expressions"
-        r"|ConditionalOperator|contains invalid|must not be empty|Supplied AttributeValue"
-        r"|Null attribute value|Input collection|may not be empty|numeric value|Number "
-        r"|significant digits|ReturnValues can only|AttributeUpdates|action is|DELETE action"
-        r"|attribute value type|multiple operations on one item|argument\(s\)|Nesting Levels|base64"
-        r"|sets should not be empty|ComparisonOperator|At least one of ProvisionedThroughput"
-    ),
-    re.compile(r"Invalid \w+Expression|unused in expressions|choosing to get"),
-    re.compile(r"operator used in Key|key condition|BETWEEN condition"),
-    re.compile(r"ResourceNotFoundException"),
-    re.compile(r"IndexName|specified index|Secondary index|secondary index|ConsistentRead"),
-    re.compile(r"key element|the key|for key|Index Key|starting key|key schema|part of the key"),
+STEPS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"SerializationException",
+        r"failed to satisfy constraint|is required but was not present",
+        r"Can not use both expression and non-expression",
+        r"can only be specified when using expressions",
+        r"ConditionalOperator|ComparisonOperator|DELETE action|action is|ReturnValues can only",
+        r"choosing to get|can be used only when",
+        r"contains invalid|must not be empty|Supplied AttributeValue|Null attribute value"
+        r"|Input collection|may not be empty|numeric value|Number |significant digits"
+        r"|sets should not be empty|Nesting Levels|Empty attribute name",
+        r"Invalid \w+Expression",
+        r"unused in expressions",
+        r"operator used in Key|key condition|BETWEEN condition|one item|At least one of",
+        r"ResourceNotFoundException",
+        r"IndexName|specified index|Secondary index|secondary index|ConsistentRead",
+        r"key element|the key|for key|Index Key|starting key|key schema|part of the key",
+    )
 )
+VALUES_STEP = 6
 
 
 def step_of(message: str) -> int:
