@@ -1,7 +1,8 @@
 """The `hashrange` command: reads its arguments, does what they say, and words what went wrong.
 
-Exit status: 0 when all went well, 1 when the server could not start, 2 for wrong arguments.
-Whatever a command needs is imported when it runs, so that `--help` and `--version` are quick.
+Exit status: 0 when all went well, 1 when the server could not start or refused a request, 2 for
+wrong arguments. Whatever a command needs is imported when it runs, so that `--help` and
+`--version` are quick.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
+from hashrange.cli import triggers
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -33,10 +35,12 @@ _METAVARS = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
-    given = vars(build_parser().parse_args(arguments))
-    command = given.pop("command")
-    assert command == "serve"
-    sys.exit(_serve({name.replace("_", "-"): value for name, value in given.items()}))
+    given = build_parser().parse_args(arguments)
+    if given.command == "triggers":
+        sys.exit(triggers.run(given))
+    flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
+    assert flags.pop("command") == "serve"
+    sys.exit(_serve(flags))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -56,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     serve.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
     for option in OPTIONS:
         _add_flag(serve, option)
+    triggers.add_commands(commands)
     return parser
 
 

@@ -213,8 +213,15 @@ def test_answers_that_mean_complete_success(answer):
 
 @pytest.mark.parametrize(
     "failure",
-    [{"itemIdentifier": ""}, {"itemIdentifier": None}, {"id": "seq-2"}, "seq-2", {}]
-    + [{"itemIdentifier": "unknown"}, {"itemIdentifier": 2}],
+    [
+        {"itemIdentifier": ""},
+        {"itemIdentifier": None},
+        {"itemIdentifier": "unknown"},
+        {"itemIdentifier": 2},
+        {"id": "seq-2"},
+        "seq-2",
+        {},
+    ],
 )
 def test_answers_that_mean_complete_failure(failure):
     lane = make_lane([1, 2], reports_failures=True)
