@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from hashrange.api.arguments import WriteArguments, check_update_keys
-from hashrange.api.keys import check_index_keys, put_key, request_key
+from hashrange.api.keys import (
+    check_index_keys,
+    check_updated_index_keys,
+    put_key,
+    request_key,
+)
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.limits import ITEM_BYTES_MAX
@@ -46,6 +51,6 @@ def make_update(
         key,
         arguments.condition,
         update=arguments.update,
-        check=check_index_keys,
+        check=check_updated_index_keys,
         counts_actions=counts_actions,
     )

@@ -9,14 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from hashrange.errors import ValidationException
+from hashrange.expressions.updates import Update
 from hashrange.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Index, KeyPart, Table
-from hashrange.model.values import Item, value_size
+from hashrange.model.values import Item, Value, value_size
 
 _INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
 _EMPTY = "The AttributeValue for a key attribute cannot contain an empty "
+# Four values of so many characters, of four bytes each, fit in every key.
+_SHORT_CHARACTERS = 63
 _MISMATCH = "The provided key element does not match the schema"
 
 
@@ -56,23 +59,79 @@ def put_key(table: Table, item: Item) -> bytes:
 def check_index_keys(table: Table, item: Item) -> None:
     """Refuse an item with an index key attribute that the index could not hold."""
     for index in table.indexes:
-        present = True
         for part in index.parts:
             value = item.get(part.name)
-            if value is None:
-                present = False
-            elif part.type not in value:
-                raise ValidationException(
-                    f"{_INVALID}Type mismatch for Index Key {part.name} Expected: {part.type} "
-                    f"Actual: {next(iter(value))} IndexName: {index.name}"
-                )
-            elif not value[part.type]:
+            if value is not None:
+                content = value.get(part.type)
+                if not content or len(content) > _SHORT_CHARACTERS:
+                    _check_index_keys_closely(table, item)
+                    return
+
+
+def _check_index_keys_closely(table: Table, item: Item) -> None:
+    for index in table.indexes:
+        for part in index.parts:
+            value = item.get(part.name)
+            if value is not None:
+                _check_index_type(index, part, value)
+    check_empty_index_keys(table, item)
+    for index in table.indexes:
+        _check_lengths(index.partition, index.sort, item)
+
+
+def check_empty_index_keys(table: Table, item: Item) -> None:
+    """Refuse an item with an empty index key attribute."""
+    for index in table.indexes:
+        for part in index.parts:
+            value = item.get(part.name)
+            if value is not None and value.get(part.type) == "":
                 raise ValidationException(
                     f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
                     f"{_empty_text(part)} IndexName: {index.name}, IndexKey: {part.name}"
                 )
-        if present:
+
+
+def check_updated_index_keys(table: Table, update: Update, item: Item) -> None:
+    """Refuse an updated item if the update made an index key what the index could not hold."""
+    for index in table.indexes:
+        for part in index.parts:
+            value = item.get(part.name) if part.name in update.attributes else None
+            if value is None:
+                continue
+            if part.type not in value:
+                if update.given(part.name) is not None:
+                    _check_index_type(index, part, value)
+                raise ValidationException(
+                    "The update expression attempted to update the secondary index key to "
+                    "unsupported type"
+                )
+            if value[part.type] == "":
+                raise _empty_index_key(part)
             _check_lengths(index.partition, index.sort, item)
+
+
+def check_given_index_keys(table: Table, update: Update) -> None:
+    """Refuse an update that sets an index key to an empty value of the request."""
+    for index in table.indexes:
+        for part in index.parts:
+            value = update.given(part.name)
+            if value is not None and value.get(part.type) == "":
+                raise _empty_index_key(part)
+
+
+def _empty_index_key(part: KeyPart) -> ValidationException:
+    return ValidationException(
+        f"{_NOT_VALID}The update expression attempted to update a secondary index key to a value "
+        f"that is not supported. {_empty_text(part)}"
+    )
+
+
+def _check_index_type(index: Index, part: KeyPart, value: Value) -> None:
+    if part.type not in value:
+        raise ValidationException(
+            f"{_INVALID}Type mismatch for Index Key {part.name} Expected: {part.type} "
+            f"Actual: {next(iter(value))} IndexName: {index.name}"
+        )
 
 
 def start_key(table: Table, index: Index | None, key: Item) -> bytes:
@@ -110,7 +169,8 @@ def _empty_text(part: KeyPart) -> str:
 def _check_lengths(partition: tuple[KeyPart, ...], sort: tuple[KeyPart, ...], item: Item) -> None:
     size = 0
     for part in partition:
-        size += value_size(item[part.name])
+        if part.name in item:
+            size += value_size(item[part.name])
     if size > PARTITION_KEY_BYTES_MAX:
         raise ValidationException(
             f"{_INVALID}Size of hashkey has exceeded the maximum size limit of"
@@ -118,7 +178,8 @@ def _check_lengths(partition: tuple[KeyPart, ...], sort: tuple[KeyPart, ...], it
         )
     size = 0
     for part in sort:
-        size += value_size(item[part.name])
+        if part.name in item:
+            size += value_size(item[part.name])
     if size > SORT_KEY_BYTES_MAX:
         raise ValidationException(
             f"{_INVALID}Aggregated size of all range keys has exceeded the size limit of "

@@ -13,7 +13,7 @@ from hashrange.api.arguments import (
     read_write_arguments,
 )
 from hashrange.api.item_writes import check_put, make_delete, make_put, make_update
-from hashrange.api.keys import request_key
+from hashrange.api.keys import check_empty_index_keys, check_given_index_keys, request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.transacted import (
     TOO_LARGE,
@@ -61,6 +61,13 @@ class _Action:
             self.request, kind=_KINDS[self.kind], wording=OLDER
         )
 
+    def check_index_keys(self, table: Table) -> None:
+        """Refuse empty index keys, which alone of what the schema forbids do not just cancel."""
+        if self.kind == "Put":
+            check_empty_index_keys(table, self.request["Item"])
+        elif self.arguments.update is not None:
+            check_given_index_keys(table, self.arguments.update)
+
     def bind(self, table: Table) -> ItemWrite:
         """Return the item write for the action's table."""
         if self.kind == "Put":
@@ -101,6 +108,8 @@ async def transact_write_items(context: Context, request: Request) -> Response:
         await context.catalog.table(context.account, context.region, action.request["TableName"])
         for action in actions
     ]
+    for action, table in zip(actions, tables, strict=True):
+        action.check_index_keys(table)
     writes = bind_all(actions, tables)
     outcomes = await write_all(context, request, writes, content=request["TransactItems"])
     if outcomes is None:

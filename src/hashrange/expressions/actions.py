@@ -12,7 +12,11 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
 from hashrange.expressions.nodes import Path
 from hashrange.expressions.paths import read_path
-from hashrange.expressions.update_operands import INCORRECT_OPERAND, UpdateOperand
+from hashrange.expressions.update_operands import (
+    INCORRECT_OPERAND,
+    GivenValue,
+    UpdateOperand,
+)
 from hashrange.limits import NESTING_LEVELS_MAX
 from hashrange.model import numbers
 from hashrange.model.values import Item, Value
@@ -37,6 +41,10 @@ class SetAttribute:
 
     def apply(self, old: Item, new: Item, values: Values) -> None:
         new[self._name] = self._operand.evaluate(old, values)
+
+    def given(self, values: Values) -> Value | None:
+        """Return the value of the request that is set as it is, if it is one."""
+        return self._operand.evaluate({}, values) if type(self._operand) is GivenValue else None
 
 
 @final

@@ -50,7 +50,7 @@ from hashrange.expressions.update_operands import (
     UpdateOperand,
 )
 from hashrange.limits import EXPRESSION_OPERATORS_MAX
-from hashrange.model.values import Item
+from hashrange.model.values import Item, Value
 
 KIND: Final = "UpdateExpression"
 
@@ -121,6 +121,13 @@ class Update:
         for action in self._actions:
             action.apply(item, new, values)
         return new
+
+    def given(self, name: str) -> Value | None:
+        """Return the value of the request that an attribute is set to as it is, if it is."""
+        for action in self._actions:
+            if type(action) is SetAttribute and action.path[0] == name:
+                return action.given(self._values)
+        return None
 
     def updated(self, item: Item) -> Item:
         """Return the parts of an item that lie at the paths of this update."""

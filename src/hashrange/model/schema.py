@@ -147,7 +147,8 @@ class Table:
         self.sort = sort
         self.parts = (partition,) if sort is None else (partition, sort)
         self.key_names = tuple(part.name for part in self.parts)
-        self.indexes = indexes
+        # In the order of their names: errors name the first that cannot hold an item.
+        self.indexes = tuple(sorted(indexes, key=lambda index: index.name))
         self.local_indexes = tuple(index for index in indexes if not index.is_global)
         self.by_name = {index.name: index for index in indexes}
         self.filling = tuple(index for index in indexes if not index.queryable)

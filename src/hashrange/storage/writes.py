@@ -191,7 +191,7 @@ class UpdateWrite(ItemWrite):
         condition: Condition | None,
         *,
         update: Update | None,
-        check: Callable[[Table, Item], None],
+        check: Callable[[Table, Update, Item], None],
         counts_actions: bool,
     ) -> None:
         super().__init__(table, key, key_item, condition)
@@ -207,8 +207,8 @@ class UpdateWrite(ItemWrite):
         if self.update is not None:
             new = self.update.apply(new)
         size = self._measure(old, row, new)
-        if self.table.indexes:
-            self.check(self.table, new)
+        if self.table.indexes and self.update is not None:
+            self.check(self.table, self.update, new)
         new_row = pack_item(new, size)
         before = None if row is None or old is None else (old, row)
         return self._change(before, (new, new_row), (row, new_row), changes)
