@@ -1,0 +1,158 @@
+"""A database whose triggers call functions of the test, in one event loop, with a clock by hand."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+
+from hashrange.app import Database
+from hashrange.clock import VirtualClock
+from hashrange.engine.memory import MemoryEngine
+from hashrange.model.triggers import FunctionRecord
+from hashrange.services.triggers import functions
+from hashrange.services.triggers.lanes import Outcome
+from hashrange.wire.identity import Identity
+
+WORLD = ("000000000000", "us-east-1")
+IDENTITY = Identity("local", *WORLD)
+WAIT_SECONDS_MAX = 10.0
+
+
+class FakeTarget:
+    """A function of a test: remembers its events, and answers what the test wants."""
+
+    def __init__(self):
+        self.events = []
+        self.behaviour = lambda keys: Outcome()
+        self.gate = None
+
+    async def invoke(self, invocation):
+        event = json.loads(invocation.event)
+        self.events.append(event)
+        if self.gate is not None:
+            await self.gate(self.keys(event))
+        return self.behaviour(self.keys(event))
+
+    async def close(self):
+        pass
+
+    @staticmethod
+    def keys(event):
+        """Return the keys of an event's records as texts: partition, and number if there is one."""
+        return [
+            "/".join(next(iter(value.values())) for value in record["dynamodb"]["Keys"].values())
+            for record in event["Records"]
+        ]
+
+    @property
+    def calls(self):
+        return [self.keys(event) for event in self.events]
+
+    @property
+    def seen(self):
+        return [key for call in self.calls for key in call]
+
+
+class World:
+    """An engine that outlives the databases on it."""
+
+    def __init__(self):
+        self.engine = MemoryEngine()
+        self.clock = VirtualClock()
+        self.targets = {}
+        self.database = None
+        self.stream_arn = None
+
+    def target(self, name="f"):
+        return self.targets.setdefault(name, FakeTarget())
+
+    @contextlib.asynccontextmanager
+    async def running(self, **settings):
+        """Run the services of a database until the block ends."""
+        self.database = Database(self.engine, self.clock, **settings)
+        self.database.start_services()
+        try:
+            yield self
+        finally:
+            services = self.database._services
+            for service in services:
+                service.cancel()
+            await asyncio.gather(*services, return_exceptions=True)
+
+    async def call(self, operation, **request):
+        service = "DynamoDBStreams" if "Stream" in operation else "DynamoDB"
+        target = f"{service}_20120810.{operation}".encode()
+        status, body = await self.database.dispatcher.answer(
+            target, json.dumps(request).encode(), IDENTITY
+        )
+        assert status == 200, body
+        return json.loads(body)
+
+    async def create_table(self, name="orders"):
+        described = await self.call(
+            "CreateTable",
+            TableName=name,
+            KeySchema=[
+                {"AttributeName": "p", "KeyType": "HASH"},
+                {"AttributeName": "s", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "p", "AttributeType": "S"},
+                {"AttributeName": "s", "AttributeType": "N"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )
+        self.stream_arn = described["TableDescription"]["LatestStreamArn"]
+
+    async def put(self, partition, *numbers, table="orders", **attributes):
+        for number in numbers:
+            item = {"p": {"S": partition}, "s": {"N": str(number)}, **attributes}
+            await self.call("PutItem", TableName=table, Item=item)
+
+    async def map(self, function="f", start="TRIM_HORIZON", **options):
+        """Register a function, if need be, and map the stream to it."""
+        from hashrange.api.event_sources import EventSources
+
+        store = self.database.trigger_store
+        if await store.function(WORLD, function) is None:
+            await store.put_function(WORLD, FunctionRecord(function, "http", "http://test"))
+        sources = EventSources(store, files_allowed=True)
+        request = {
+            "EventSourceArn": self.stream_arn,
+            "FunctionName": function,
+            "StartingPosition": start,
+            **options,
+        }
+        made = await sources.create(self.database._make_context(*WORLD), request)
+        return made["UUID"]
+
+    async def update(self, uuid, **options):
+        from hashrange.api.event_sources import EventSources
+
+        sources = EventSources(self.database.trigger_store, files_allowed=True)
+        context = self.database._make_context(*WORLD)
+        return await sources.update(context, {"UUID": uuid, **options})
+
+
+async def eventually(condition):
+    """Let the event loop run until a condition holds, within bounds."""
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+async def settle(turns=20):
+    """Give everything that could happen by itself the time to happen."""
+    for _ in range(turns):
+        await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def world(monkeypatch):
+    made = World()
+    monkeypatch.setattr(
+        functions, "make_target", lambda world, function, surroundings: made.target(function.name)
+    )
+    return made
