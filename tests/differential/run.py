@@ -5,7 +5,7 @@ import dataclasses
 from random import Random
 from typing import Any
 
-from tests.differential import explained, table_requests, tables
+from tests.differential import explained, streams, table_requests, tables
 from tests.differential.comparison import (
     Answer,
     ask,
@@ -64,6 +64,7 @@ class Run:
         self.only = only
         self.report = Report()
         self.rounds = 0
+        self.followers = (streams.Follower(local), streams.Follower(ours))
 
     def round(self, count: int) -> None:
         """Make fresh tables and send this many requests."""
@@ -87,10 +88,12 @@ class Run:
                 endpoint.call("DeleteTable", {"TableName": table.name})
 
     def create(self, table: Table) -> None:
+        stream = streams.draw_specification(self.random)
+        request = {**table.request(), "StreamSpecification": stream}
         for endpoint in (self.local, self.ours):
-            reply = endpoint.call("CreateTable", table.request())
+            reply = endpoint.call("CreateTable", request)
             if reply.status != 200:
-                raise RuntimeError(f"{endpoint.url} refuses {table.request()}: {reply.message}")
+                raise RuntimeError(f"{endpoint.url} refuses {request}: {reply.message}")
             endpoint.wait_active(table.name)
         for _ in range(ITEMS_AT_FIRST):
             item = tables.draw_item(self.random, table)
@@ -107,10 +110,16 @@ class Run:
         sentence = self.compare(operation, body, (local, ours))
         if sentence:
             self.note(request, sentence, before)
+        if request.is_read():
+            return
         is_apart = sentence or local.reply.status != ours.reply.status
-        if is_apart and not request.is_read():
+        if is_apart:
             for table in request.tables:
                 self.make_equal(table)
+        added = streams.stream_difference(*self.followers, request.tables)
+        if added and not is_apart:
+            self.note(request, added, before)
+            streams.stream_difference(*self.followers, request.tables)
 
     def ask_both(self, operation: str, body: Any) -> tuple[Answer, Answer]:
         return ask(self.local, operation, body), ask(self.ours, operation, body)
