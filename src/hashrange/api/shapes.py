@@ -3,7 +3,8 @@
 A shape is asked four things:
 
 1. `fits`: is the value right as it stands? This is the whole cost of a good request.
-2. `convert`: the value with nulls dropped and lenient forms made strict, or SerializationException.
+2. `convert`: the value with nulls and unknown members dropped, which AWS ignores, and lenient forms
+   made strict; or SerializationException.
 3. `collect`: every constraint the value breaks, in AWS's order, as the wire names its members.
 4. `check_values`: are the attribute values inside it well typed? Serialization errors only.
 
@@ -243,7 +244,7 @@ class Structure(Shape):
         self._present = frozenset(self.required + self.parameters)
 
     def check(self, request: dict[str, Any]) -> None:
-        """Check a whole request; nulls are dropped and lenient forms made strict, in place."""
+        """Check a whole request; `convert` it, in place, if it is not right as it stands."""
         if not self.fits(request):
             self._check_slowly(request)
 
@@ -264,18 +265,17 @@ class Structure(Shape):
         members = self.members
         for name, member in value.items():
             shape = members.get(name)
-            if shape is not None and not shape.fits(member):
+            if shape is None or not shape.fits(member):
                 return False
         return self._present <= value.keys()
 
     def convert(self, value: Any, *, is_field: bool) -> Any:
         _convert_object(value, self.java, is_field)
         for name, member in list(value.items()):
-            if member is None:
-                del value[name]
-                continue
             shape = self.members.get(name)
-            if shape is not None:
+            if member is None or shape is None:
+                del value[name]
+            else:
                 value[name] = shape.convert(member, is_field=True)
         return value
 

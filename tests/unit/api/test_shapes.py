@@ -91,7 +91,7 @@ def test_a_mistyped_member_is_a_serialization_error(shape: Shape, value: Any, me
     )
 
 
-def test_nulls_are_dropped_unknown_members_ignored_and_lenient_forms_made_strict() -> None:
+def test_nulls_and_unknown_members_are_dropped_and_lenient_forms_made_strict() -> None:
     request = {
         "TableName": "table",
         "Limit": 2.5,
@@ -104,8 +104,13 @@ def test_nulls_are_dropped_unknown_members_ignored_and_lenient_forms_made_strict
         "TableName": "table",
         "Limit": 2,
         "ConsistentRead": True,
-        "Unknown": [1],
     }
+
+
+def test_unknown_members_inside_are_dropped_even_where_all_else_is_right() -> None:
+    request = {"TransactItems": [{"Get": {"TableName": "table", "Key": {}, "New": 1}, "New": {}}]}
+    requests.TRANSACT_GET_ITEMS.check(request)
+    assert request == {"TransactItems": [{"Get": {"TableName": "table", "Key": {}}}]}
 
 
 def test_a_null_attribute_value_becomes_one_without_a_type() -> None:
