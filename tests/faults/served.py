@@ -24,12 +24,20 @@ from tests.harness.endpoint import Reply, read_reply
 from tests.harness.server import answers, free_port
 
 SECONDS_MAX = 60.0
-_HEADERS = {
-    "Content-Type": "application/x-amz-json-1.0",
-    "X-Amz-Date": "20260101T000000Z",
-    "Authorization": "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "
-    "SignedHeaders=host;x-amz-date, Signature=00",
-}
+
+
+def headers_of(access_key: str, region: str) -> dict[str, str]:
+    """Return the headers of a request that nobody verifies."""
+    scope = f"{access_key}/20260101/{region}/dynamodb/aws4_request"
+    return {
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Date": "20260101T000000Z",
+        "Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host;x-amz-date, "
+        "Signature=00",
+    }
+
+
+HEADERS = headers_of("local", "us-east-1")
 
 
 class NoAnswerError(Exception):
@@ -127,8 +135,9 @@ class Served:
 class Connection:
     """A connection that gives up at the first failure, and says whether the request was sent."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, access_key: str = "local", region: str = "us-east-1") -> None:
         self._port = port
+        self._headers = headers_of(access_key, region)
         self._connection: http.client.HTTPConnection | None = None
 
     def call(self, operation: str, request: dict[str, Any]) -> Reply:
@@ -137,7 +146,7 @@ class Connection:
         A connection that failed is replaced by the next call.
         """
         connection = self._open()
-        headers = {**_HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+        headers = {**self._headers, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
         try:
             connection.request("POST", "/", json.dumps(request), headers)
             response = connection.getresponse()

@@ -26,11 +26,11 @@ KEYS = 30
 WRITES_MAX = 150  # between two kills
 TABLE = "streamed"
 
-# The server with shards that are rolled over every second, and split when they had a few records.
+# The server with shards that are rolled over every moment, and split when they had a few records.
 _COMMAND = (
     "-c",
     "from hashrange.services import streams;"
-    "streams.SHARD_SECONDS = 1.0; streams._POLL_SECONDS = 0.05;"
+    "streams.SHARD_SECONDS = 2.0; streams._POLL_SECONDS = 0.05;"
     "streams._WATCH_SECONDS = 0.2; streams._WATCHED_ROWS = 8; streams._BUSY_TIMES = 2;"
     "streams.SHARD_RECORDS_PER_SECOND_MAX = 20; streams.OPEN_SHARDS_MAX = 4;"
     "from hashrange.cli.main import main; main()",
@@ -96,6 +96,7 @@ class Consumer:
     def __init__(self, url: str, arn: str) -> None:
         self._url = url
         self._arn = arn
+        self._ended: set[str] = set()
         self.records: dict[str, list[dict[str, Any]]] = {}
         self.shards: list[dict[str, Any]] = []
 
@@ -116,7 +117,8 @@ class Consumer:
                 break
             start = {"ExclusiveStartShardId": last}
         for shard in self.shards:
-            self._read(endpoint, shard["ShardId"])
+            if shard["ShardId"] not in self._ended:
+                self._read(endpoint, shard["ShardId"])
         endpoint.close()
 
     def _read(self, endpoint: Endpoint, shard: str) -> None:
@@ -130,7 +132,11 @@ class Consumer:
         while iterator is not None:
             page = _call(endpoint, "GetRecords", ShardIterator=iterator, Limit=50)
             seen.extend(page["Records"])
-            iterator = page.get("NextShardIterator") if page["Records"] else None
+            iterator = page.get("NextShardIterator")
+            if iterator is None:
+                self._ended.add(shard)
+            elif not page["Records"]:
+                return
 
 
 def _call(endpoint: Endpoint, operation: str, **request: Any) -> dict[str, Any]:

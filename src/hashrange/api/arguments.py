@@ -301,7 +301,7 @@ def _read_names(request: Request) -> NamePairs:
     if not names:
         raise ValidationException("ExpressionAttributeNames must not be empty")
     pairs = tuple(names.items())
-    return _kept_names(pairs) if may_keep(pairs) else _checked_names(pairs)
+    return _kept_names(pairs) if may_keep("", pairs) else _checked_names(pairs)
 
 
 def _checked_names(pairs: NamePairs) -> NamePairs:

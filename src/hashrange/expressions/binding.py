@@ -22,21 +22,22 @@ NamePairs = tuple[tuple[str, str], ...]
 
 Values = Mapping[str, Value]
 
-PREPARED_MAX: Final = 4096
+PREPARED_MAX: Final = 2048
 """How many expressions of one sort are kept, bound to their names."""
 
-_KEPT_NAMES_CHARACTERS_MAX: Final = 2048
+# A prepared expression takes about twenty bytes for each character.
+_KEPT_CHARACTERS_MAX: Final = 1024
 
 _ATTRIBUTE_TYPES = frozenset(("B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M"))
 _ATTRIBUTE_TYPES_PRINTED = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
-def may_keep(names: NamePairs) -> bool:
-    """Say whether names are short enough for what depends on them to be kept."""
-    characters = 0
+def may_keep(text: str, names: NamePairs) -> bool:
+    """Say whether an expression and its names are short enough to be kept."""
+    characters = len(text)
     for placeholder, name in names:
         characters += len(placeholder) + len(name)
-    return characters <= _KEPT_NAMES_CHARACTERS_MAX
+    return characters <= _KEPT_CHARACTERS_MAX
 
 
 class Check(Protocol):

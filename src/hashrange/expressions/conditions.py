@@ -124,7 +124,7 @@ class PreparedCondition:
 
 def prepare_condition(kind: str, text: str, names: NamePairs) -> PreparedCondition:
     """Parse a condition expression and bind it to its names, or find it prepared."""
-    return _kept(kind, text, names) if may_keep(names) else _prepare(kind, text, names)
+    return _kept(kind, text, names) if may_keep(text, names) else _prepare(kind, text, names)
 
 
 def _prepare(kind: str, text: str, names: NamePairs) -> PreparedCondition:

@@ -217,7 +217,7 @@ class PreparedKeyCondition:
 
 def prepare_key_condition(text: str, names: NamePairs) -> PreparedKeyCondition:
     """Parse a key condition expression and bind it to its names, or find it prepared."""
-    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+    return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 
 def _prepare(text: str, names: NamePairs) -> PreparedKeyCondition:

@@ -94,7 +94,7 @@ class PreparedProjection:
 
 def prepare_projection(text: str, names: NamePairs) -> PreparedProjection:
     """Parse a projection expression and bind it to its names, or find it prepared."""
-    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+    return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 
 def _prepare(text: str, names: NamePairs) -> PreparedProjection:

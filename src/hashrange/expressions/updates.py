@@ -182,7 +182,7 @@ class PreparedUpdate:
 
 def prepare_update(text: str, names: NamePairs) -> PreparedUpdate:
     """Parse an update expression and bind it to its names, or find it prepared."""
-    return _kept(text, names) if may_keep(names) else _prepare(text, names)
+    return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 
 def _prepare(text: str, names: NamePairs) -> PreparedUpdate:

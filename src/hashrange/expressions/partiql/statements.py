@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, final
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.binding import Check, Values, run_checks
+from hashrange.expressions.binding import Check, Values, may_keep, run_checks
 from hashrange.expressions.nodes import ValueNode
 from hashrange.expressions.partiql.assignments import read_assignment
 from hashrange.expressions.partiql.filters import read_where
@@ -155,15 +155,21 @@ class ExistsStatement(Statement):
     __slots__ = ()
 
 
-@lru_cache(STATEMENTS_KEPT_MAX)
 def prepare_statement(text: str) -> Statement:
     """Parse and check a statement, or find it prepared."""
+    return _kept(text) if may_keep(text, ()) else _parse(text)
+
+
+def _parse(text: str) -> Statement:
     parser = StatementParser(text)
     node = parser.statement()
     terms = Terms()
     statement = _prepare(terms, node)
     statement.keep(terms, parser.parameters)
     return statement
+
+
+_kept = lru_cache(STATEMENTS_KEPT_MAX)(_parse)
 
 
 def _prepare(terms: Terms, node: Node) -> Statement:

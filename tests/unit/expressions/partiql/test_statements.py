@@ -51,11 +51,16 @@ def test_statements_know_their_table(text, kind, names):
 
 
 def test_a_statement_is_parsed_once_and_remembered_within_a_bound():
-    prepare_statement.cache_clear()
-    assert prepare_statement("SELECT * FROM t") is prepare_statement("SELECT * FROM t")
-    for number in range(STATEMENTS_KEPT_MAX + 10):
+    first = prepare_statement("SELECT * FROM t")
+    assert prepare_statement("SELECT * FROM t") is first
+    for number in range(STATEMENTS_KEPT_MAX):
         prepare_statement(f"SELECT * FROM t{number}")
-    assert prepare_statement.cache_info().currsize == STATEMENTS_KEPT_MAX
+    assert prepare_statement("SELECT * FROM t") is not first
+
+
+def test_a_long_statement_is_not_remembered():
+    text = f"SELECT * FROM t WHERE a = '{'x' * 2000}'"
+    assert prepare_statement(text) is not prepare_statement(text)
 
 
 def test_parameters_do_not_leak_between_uses():
