@@ -30,7 +30,7 @@ TABLE = "streamed"
 _COMMAND = (
     "-c",
     "from hashrange.services import streams;"
-    "streams.SHARD_SECONDS = 2.0; streams._POLL_SECONDS = 0.05;"
+    "streams.SHARD_SECONDS = 0.5; streams._POLL_SECONDS = 0.05;"
     "streams._WATCH_SECONDS = 0.2; streams._WATCHED_ROWS = 8; streams._BUSY_TIMES = 2;"
     "streams.SHARD_RECORDS_PER_SECOND_MAX = 20; streams.OPEN_SHARDS_MAX = 4;"
     "from hashrange.cli.main import main; main()",

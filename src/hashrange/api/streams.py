@@ -168,7 +168,7 @@ def _check_position(request: Request, kind: str, now: float) -> None:
 async def _check_sequence(
     context: Context, stream: StreamRecord, shard: ShardRecord, number: int
 ) -> None:
-    bounds = (await logs.read_bounds(context.engine, stream))[shard.number]
+    bounds = (await logs.read_bounds(context.engine, stream, shard))[shard.number]
     last = bounds.last
     if last is None:
         newest = await logs.newest_change(context.engine, stream, shard)

@@ -9,7 +9,9 @@ disabled and the table, until nothing of the stream is kept.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, final
 
 from hashrange.engine.base import ANY_EPOCH, Changes, Engine, Row, StoreKey
@@ -34,6 +36,7 @@ from hashrange.storage.log import (
 _CHUNK_ROWS: Final = 256
 _PASSED_CHUNKS_MAX: Final = 8
 _PAGE_ROWS: Final = 100
+_STREAMS_KEPT_MAX: Final = 100
 _UNBOUNDED: Final = 1 << 40
 
 
@@ -42,8 +45,14 @@ async def find_stream(
 ) -> StreamRecord | None:
     """Return a stream that can be read."""
     (row,) = await engine.read([(STORE, stream_key(account, region, table, label))])
-    stream = None if row is None else unpack_stream(row)
+    stream = None if row is None else _unpacked(row)
     return stream if stream is not None and stream.is_kept(now) else None
+
+
+@lru_cache(maxsize=_STREAMS_KEPT_MAX)
+def _unpacked(row: bytes) -> StreamRecord:
+    """Return the stream of a row, for those who change nothing of it."""
+    return unpack_stream(row)
 
 
 async def list_streams(
@@ -90,12 +99,15 @@ class Bounds:
         self.trimmed = 0  # the last change that was dropped for its age
 
 
-async def read_bounds(engine: Engine, stream: StreamRecord) -> dict[int, Bounds]:
-    """Return the bounds of a stream's shards by their numbers."""
+async def read_bounds(
+    engine: Engine, stream: StreamRecord, shard: ShardRecord | None = None
+) -> dict[int, Bounds]:
+    """Return the bounds of a stream's shards, or of one of them, by their numbers."""
+    prefix = MARKS if shard is None else mark_prefix(shard.number, b"")
     rows, _ = await engine.range(
         stream.store,
-        MARKS,
-        successor(MARKS),
+        prefix,
+        successor(prefix),
         reverse=False,
         rows_max=_UNBOUNDED,
         bytes_max=_UNBOUNDED,
@@ -218,6 +230,7 @@ async def read_changes(
             return page
         if room <= 0 or len(page.changes) >= changes_max:
             return page
+        await asyncio.sleep(0)
     return page
 
 
