@@ -62,13 +62,15 @@ clients: $(READY) ## Run other SDKs against this server (needs Node)
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
 faults: export HASHRANGE_KILL_ROUNDS ?= 100
-faults: export HASHRANGE_POWER_IMAGES ?= 1000
-faults: export HASHRANGE_MISHAP_SEEDS ?= 40
-faults: export HASHRANGE_CATALOG_ROUNDS ?= 500
+faults: export HASHRANGE_POWER_IMAGES ?= 500
+faults: export HASHRANGE_MISHAP_SEEDS ?= 20
+faults: export HASHRANGE_CATALOG_ROUNDS ?= 300
+faults: export HASHRANGE_MUTATIONS ?= 20000
+faults: export HASHRANGE_REPETITIONS ?= 5000
 faults: export HASHRANGE_SMALL_DISK ?= 1
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	@echo "seed: $$HASHRANGE_SEED"
-	$(BIN)/pytest tests/faults -rP $(ARGS)
+	$(BIN)/pytest tests/faults -s $(ARGS)
 
 clean: ## Remove everything that was made here, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -250,11 +250,11 @@ def _prepare_database(directory: Path, vfs: str | None) -> tuple[int, int]:
         connection.pragma("journal_mode", "wal")
         if connection.pragma("user_version") == 1:
             _add_sequence(connection)
-        row = connection.execute("SELECT epoch, sequence FROM meta").get
-        if row is None:
-            raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
-        epoch, sequence = row
-        return epoch, sequence
+        match connection.execute("SELECT epoch, sequence FROM meta").get:
+            case (int(epoch), int(sequence)):
+                return epoch, sequence
+        # A disk that lost what it said was written can leave anything here.
+        raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
     finally:
         connection.close()
 
