@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashrange.api.arguments import read_get_arguments
+from hashrange.api.key_paths import check_paths
 from hashrange.api.keys import request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import Capacity, capacity_detail, read_units
@@ -16,6 +17,7 @@ async def get_item(context: Context, request: Request) -> Response:
     projection = read_get_arguments(request)
     table = await context.catalog.table(context.account, context.region, request["TableName"])
     key = request_key(table, request["Key"])
+    check_paths(table, projection)
     row = (await context.engine.read(((table.store, key),)))[0]
     response: Response = {}
     if row is not None:

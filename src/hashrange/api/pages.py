@@ -46,17 +46,19 @@ class Source:
         return () if self.table.sort is None else (self.table.sort,)
 
 
-def find_source(table: Table, request: Request, arguments: QueryArguments) -> Source:
-    """Return what a query or scan reads."""
-    index = _find_index(table, request)
-    if index is not None:
-        return Source(table, index, fetches=_reaches_beyond(index, request, arguments))
-    if request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":
+def find_source(table: Table, request: Request) -> Source:
+    """Return the table or index that a query or scan reads."""
+    return Source(table, _find_index(table, request), fetches=False)
+
+
+def check_reach(source: Source, request: Request, arguments: QueryArguments) -> None:
+    """Note whether table rows must be fetched; refuse what the index read cannot give."""
+    if source.index is not None:
+        source.fetches = _reaches_beyond(source.index, request, arguments)
+    elif request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":
         raise ValidationException(
-            "One or more parameter values were invalid: "
-            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+            f"{_INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
-    return Source(table, None, fetches=False)
 
 
 def _find_index(table: Table, request: Request) -> Index | None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from hashrange.api.arguments import read_scan_arguments
-from hashrange.api.keys import start_key
+from hashrange.api.key_paths import check_paths
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.pages import answer_page, find_source
+from hashrange.api.pages import answer_page, check_reach, find_source
+from hashrange.api.start_keys import (
+    INVALID_START,
+    check_start_names,
+    check_start_parts,
+    start_position,
+)
 from hashrange.errors import ValidationException
 from hashrange.model.values import OLDER, Item, check_item
 from hashrange.storage.layout import segment_bounds
@@ -20,15 +26,22 @@ async def scan(context: Context, request: Request) -> Response:
     if start is not None:
         check_item(start, OLDER)
     table = await context.catalog.table(context.account, context.region, request["TableName"])
-    source = find_source(table, request, arguments)
+    source = find_source(table, request)
+    if start is not None and source.index is not None:
+        check_start_names(source, start)
+        check_start_parts(start, (*source.partition, *source.sort))
+    check_reach(source, request, arguments)
     span = Span(source.store, *segment_bounds(segment, total_segments))
     if start is not None:
-        position = start_key(table, source.index, start)
-        if not span.lower <= position < span.upper:
+        position = start_position(source, start)
+        if not span.holds(position):
             raise ValidationException(
-                "The provided starting key is outside query boundaries based on provided conditions"
+                f"{INVALID_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
+                f"correct Segment. TotalSegments: {total_segments} Segment: {segment}"
             )
         span = span.after(position)
+    check_paths(table, arguments.projection)
+    check_paths(table, arguments.filter)
     return await answer_page(context, request, source, span, arguments)
 
 

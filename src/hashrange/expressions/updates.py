@@ -100,14 +100,15 @@ class Update:
         touched: Projection,
         values: Values,
         charge: Charge | None = None,
+        nested_attributes: frozenset[str] = frozenset(),
     ) -> None:
         self._actions = actions
         self._touched = touched
         self._values = values
         self._charge = charge
-        # Top-level attributes it may change, and those it changes a part of.
+        # Top-level attributes it may change, and those it changes or reads a part of.
         self.attributes = touched.attributes
-        self.nested_attributes = touched.nested_attributes
+        self.nested_attributes = nested_attributes
 
     @property
     def cost(self) -> int:
@@ -156,7 +157,15 @@ def _path_of(action: Action) -> Path:
 class PreparedUpdate:
     """An update expression bound to its names."""
 
-    __slots__ = ("_actions", "_charge", "_checks", "_touched", "used_names", "used_values")
+    __slots__ = (
+        "_actions",
+        "_charge",
+        "_checks",
+        "_nested_attributes",
+        "_touched",
+        "used_names",
+        "used_values",
+    )
 
     def __init__(
         self,
@@ -169,6 +178,7 @@ class PreparedUpdate:
         self._charge = charge
         self._actions = None if actions is None else order_actions(actions)
         self._touched = None if actions is None else Projection(tuple(paths))
+        self._nested_attributes = frozenset(binder.nested)
         self.used_names = frozenset(binder.used_names)
         self.used_values = frozenset(binder.used_values)
 
@@ -177,7 +187,7 @@ class PreparedUpdate:
         run_checks(self._checks, values)
         assert self._actions is not None
         assert self._touched is not None
-        return Update(self._actions, self._touched, values, self._charge)
+        return Update(self._actions, self._touched, values, self._charge, self._nested_attributes)
 
 
 def prepare_update(text: str, names: NamePairs) -> PreparedUpdate:

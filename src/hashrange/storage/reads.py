@@ -36,6 +36,10 @@ class Span:
         self.upper = upper
         self.reverse = reverse
 
+    def holds(self, key: bytes) -> bool:
+        """Tell whether a key is in the span."""
+        return self.lower <= key < self.upper
+
     def after(self, key: bytes) -> Span:
         """Return what is left of the span beyond a key, in reading direction."""
         if self.reverse:
