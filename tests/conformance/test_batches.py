@@ -87,9 +87,35 @@ def test_batches_have_a_limit(client, hash_table, refused):
 
 def test_one_bad_item_spoils_the_batch(client, hash_table, refused):
     bad = {"PutRequest": {"Item": {"p": {"N": "1"}}}}
-    with refused("ValidationException", re.compile("Type mismatch for key")):
+    with refused("ValidationException", re.compile("key")):
         client.batch_write_item(RequestItems={hash_table: [put("a"), bad]})
     assert client.scan(TableName=hash_table)["Count"] == 0
+
+
+@pytest.mark.beyond_dynamodb_local("it words them as PutItem does")
+@pytest.mark.parametrize("item", [{"p": {"N": "1"}}, {"p": {"L": []}}, {"q": {"S": "x"}}])
+def test_items_of_a_batch_are_held_to_the_schema_as_keys_are(client, hash_table, refused, item):
+    text = "The provided key element does not match the schema"
+    for request in ({"PutRequest": {"Item": item}}, {"DeleteRequest": {"Key": item}}):
+        with refused("ValidationException", text):
+            client.batch_write_item(RequestItems={hash_table: [request]})
+
+
+@pytest.mark.beyond_dynamodb_local("it looks at each table by itself")
+def test_a_batch_projects_all_tables_in_one_way(client, tables, refused):
+    one, other = tables.create("p:S"), tables.create("p:S")
+    keys = [{"p": {"S": "a"}}]
+    text = (
+        "Can not use both expression and non-expression parameters in the same request: "
+        "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
+    )
+    with refused("ValidationException", text):
+        client.batch_get_item(
+            RequestItems={
+                one: {"Keys": keys, "ProjectionExpression": "p"},
+                other: {"Keys": keys, "AttributesToGet": ["p"]},
+            }
+        )
 
 
 def test_a_missing_table_spoils_the_batch(client, hash_table, refused):

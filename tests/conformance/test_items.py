@@ -58,7 +58,9 @@ def test_delete_returns_the_old_item_on_request_and_forgives_a_missing_one(clien
 @pytest.mark.parametrize("choice", ["ALL_NEW", "UPDATED_NEW", "UPDATED_OLD"])
 def test_put_and_delete_return_no_new_values(client, hash_table, refused, operation, choice):
     part = "Item" if operation == "put_item" else "Key"
-    with refused("ValidationException", "ReturnValues can only be ALL_OLD or NONE"):
+    with refused(
+        "ValidationException", "ReturnValues can only be ALL_OLD or NONE", is_enveloped=True
+    ):
         getattr(client, operation)(
             TableName=hash_table, ReturnValues=choice, **{part: {"p": {"S": "k"}}}
         )

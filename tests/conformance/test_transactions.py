@@ -211,3 +211,82 @@ def test_each_element_holds_one_action(client, table, refused):
         client.transact_write_items(TransactItems=[element])
     with refused("ValidationException", re.compile("")):
         client.transact_write_items(TransactItems=[{}])
+
+
+def actions_on(table, key):
+    condition = {"ConditionExpression": "attribute_not_exists(p)"}
+    update = {
+        "UpdateExpression": "SET a = :a",
+        "ExpressionAttributeValues": {":a": {"S": "a"}},
+    }
+    return [
+        {"Put": {"TableName": table, "Item": key}},
+        {"Delete": {"TableName": table, "Key": key}},
+        {"Update": {"TableName": table, "Key": key, **update}},
+        {"ConditionCheck": {"TableName": table, "Key": key, **condition}},
+    ]
+
+
+@pytest.mark.beyond_dynamodb_local("it refuses more of them up front")
+def test_an_empty_key_is_refused_and_one_of_another_type_cancels(client, table, refused):
+    empty = (
+        "One or more parameter values are not valid. The AttributeValue for a key attribute "
+        "cannot contain an empty string value. Key: p"
+    )
+    for action in actions_on(table, {"p": {"S": ""}}):
+        with refused("ValidationException", empty):
+            client.transact_write_items(TransactItems=[action])
+    for action in actions_on(table, {"p": {"N": "1"}}):
+        text = CANCELLED.format("ValidationError")
+        with refused("TransactionCanceledException", text) as caught:
+            client.transact_write_items(TransactItems=[action])
+        (reason,) = caught.value.response["CancellationReasons"]
+        assert reason["Message"] == (
+            "One or more parameter values were invalid: Type mismatch for key p expected: S "
+            "actual: N"
+            if "Put" in action
+            else "The provided key element does not match the schema"
+        )
+
+
+@pytest.mark.beyond_dynamodb_local("it checks keys first")
+def test_actions_are_checked_in_their_order_and_expressions_before_keys(client, table, refused):
+    deep = {"S": "leaf"}
+    for _ in range(40):
+        deep = {"L": [deep]}
+    malformed = {"ConditionExpression": "a = = b"}
+    syntax = 'Invalid ConditionExpression: Syntax error; token: "=", near: "= = b"'
+    nesting = (
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+        "levels beyond supported limit"
+    )
+    put = {"Put": {"TableName": "absent", "Item": key("c"), **malformed}}
+    delete = {"Delete": {"TableName": "absent", "Key": {"p": deep}}}
+    for actions, text in (
+        ([put, delete], syntax),
+        ([delete, put], nesting),
+        ([{"Delete": {**delete["Delete"], **malformed}}], syntax),
+    ):
+        with refused("ValidationException", text):
+            client.transact_write_items(TransactItems=actions)
+
+
+@pytest.mark.beyond_dynamodb_local("it words it in its own way")
+def test_too_deep_values_of_expressions_are_refused_before_a_transaction(client, table, refused):
+    nesting = (
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+        "levels beyond supported limit"
+    )
+    named = f"ExpressionAttributeValues contains invalid value: {nesting} for key :deep"
+    for depth, text in ((32, nesting), (33, named), (61, named)):
+        deep = {"S": "leaf"}
+        for _ in range(depth):
+            deep = {"M": {"n": deep}}
+        check = {
+            "TableName": table,
+            "Key": key("a"),
+            "ConditionExpression": "v = :deep",
+            "ExpressionAttributeValues": {":deep": deep},
+        }
+        with refused("ValidationException", text):
+            client.transact_write_items(TransactItems=[{"ConditionCheck": check}])

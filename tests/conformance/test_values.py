@@ -147,8 +147,35 @@ def test_values_nest_to_the_limit_and_no_deeper(client, hash_table, refused):
         "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
         "levels beyond supported limit"
     )
+    for depth in (32, 61):
+        with refused("ValidationException", text, is_enveloped=True):
+            client.put_item(TableName=hash_table, Item={"p": {"S": "k"}, "deep": nested(depth)})
     with refused("ValidationException", text):
-        client.put_item(TableName=hash_table, Item={"p": {"S": "k"}, "deep": nested(33)})
+        client.put_item(TableName=hash_table, Item={"p": {"S": "k"}, "deep": nested(63)})
+
+
+@pytest.mark.beyond_dynamodb_local("it words it in its own way")
+def test_values_of_expressions_nest_no_deeper(client, hash_table, refused):
+    def update(depth):
+        client.update_item(
+            TableName=hash_table,
+            Key={"p": {"S": "k"}},
+            UpdateExpression="SET a = :a",
+            ConditionExpression="v = :deep",
+            ExpressionAttributeValues={":a": {"S": "a"}, ":deep": nested(depth)},
+        )
+
+    text = (
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+        "levels beyond supported limit"
+    )
+    with refused("ConditionalCheckFailedException", "The conditional request failed"):
+        update(31)
+    with refused("ValidationException", text, is_enveloped=True):
+        update(32)
+    named = f"ExpressionAttributeValues contains invalid value: {text} for key :deep"
+    with refused("ValidationException", named):
+        update(63)
 
 
 BAD_VALUES = [

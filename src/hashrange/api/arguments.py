@@ -174,6 +174,14 @@ def read_get_arguments(request: Request) -> Projection | None:
     return projection
 
 
+def check_batch_mixture(parts: Iterable[Request]) -> None:
+    """Refuse a BatchGetItem that projects one table by an expression and another without."""
+    given: Request = {}
+    for part in parts:
+        given |= part
+    _check_mixture(given, _GET_EXPRESSIONS, _GET_LEGACY)
+
+
 def read_scan_arguments(request: Request) -> QueryArguments:
     """Read filter and projection of Scan."""
     _check_mixture(request, _SCAN_EXPRESSIONS, _SCAN_LEGACY)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hashrange.api.arguments import read_get_arguments
+from hashrange.api.arguments import check_batch_mixture, read_get_arguments
 from hashrange.api.item_writes import check_put, make_delete, make_put
-from hashrange.api.keys import request_key
+from hashrange.api.key_paths import check_paths
+from hashrange.api.keys import check_batch_put, request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import (
     Capacity,
@@ -22,7 +23,7 @@ from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
 from hashrange.storage.layout import row_size, splice, unpack_item
-from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite
+from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, PutWrite
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -47,6 +48,7 @@ class _TableGet:
         self.keys = [(table.store, request_key(table, key)) for key in self.request["Keys"]]
         if len(set(self.keys)) != len(self.keys):
             raise ValidationException(_DUPLICATES)
+        check_paths(table, self.projection)
 
     def unprocessed(self, first: int) -> Request:
         """Return what of this request is left to do from a key on."""
@@ -57,6 +59,7 @@ async def batch_get_item(context: Context, request: Request) -> Response:
     """Return the items that exist, as many as fit in one response."""
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
+    check_batch_mixture(request["RequestItems"].values())
     parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
     for part in parts:
         part.bind(await context.catalog.table(context.account, context.region, part.name))
@@ -97,7 +100,7 @@ async def batch_write_item(context: Context, request: Request) -> Response:
     for name, parts in checked:
         table = await context.catalog.table(context.account, context.region, name)
         table_writes = [
-            make_delete(table, item, None) if size is None else make_put(table, item, size, None)
+            make_delete(table, item, None) if size is None else _make_put(table, item, size)
             for item, size in parts
         ]
         if len({write.key for write in table_writes}) != len(table_writes):
@@ -119,6 +122,11 @@ async def batch_write_item(context: Context, request: Request) -> Response:
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
     return _with_capacity(response, request, list(capacities.values()))
+
+
+def _make_put(table: Table, item: Item, size: int) -> PutWrite:
+    check_batch_put(table, item)
+    return make_put(table, item, size, None)
 
 
 def _check_request(part: Request) -> tuple[Item, int | None]:

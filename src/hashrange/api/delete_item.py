@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from hashrange.api.arguments import read_write_arguments
-from hashrange.api.item_writes import make_delete
+from hashrange.api.item_writes import check_write, make_delete
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import report_write
-from hashrange.api.refusals import check_old_values, condition_failed
-from hashrange.model.values import ENVELOPED, check_item
+from hashrange.api.refusals import condition_failed
 from hashrange.storage.layout import splice
 from hashrange.storage.writes import write_item
 
 
 async def delete_item(context: Context, request: Request) -> Response:
     """Delete the item if its condition holds; return what was there before if asked."""
-    check_item(request["Key"], ENVELOPED)
-    check_old_values(request)
-    arguments = read_write_arguments(request, kind="delete")
+    _, arguments = check_write(request, "delete")
     table = await context.catalog.table(context.account, context.region, request["TableName"])
     write = make_delete(table, request["Key"], arguments.condition)
     outcome = await write_item(context.engine, write, context.clock.now())

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from hashrange.api.arguments import WriteArguments, check_update_keys
+from hashrange.api.arguments import (
+    Kind,
+    WriteArguments,
+    check_update_keys,
+    read_write_arguments,
+)
+from hashrange.api.deep_requests import is_deep
+from hashrange.api.key_paths import check_paths
 from hashrange.api.keys import (
     check_index_keys,
     check_updated_index_keys,
     put_key,
     request_key,
 )
+from hashrange.api.operation import Request
+from hashrange.api.refusals import check_old_values
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.limits import ITEM_BYTES_MAX
 from hashrange.model.schema import Table
-from hashrange.model.values import Item, check_item
+from hashrange.model.values import ENVELOPED, OLDER, Item, check_item
 from hashrange.storage.writes import DeleteWrite, PutWrite, UpdateWrite
+
+
+def check_write(request: Request, kind: Kind) -> tuple[int, WriteArguments]:
+    """Check PutItem, UpdateItem or DeleteItem as far as the request alone allows.
+
+    Returns the size of its item or key, and what it is to check and to do.
+    """
+    try:
+        return _check_write(request, kind, ENVELOPED)
+    except ValidationException:
+        if is_deep(request):
+            _check_write(request, kind, OLDER)
+        raise
+
+
+def _check_write(request: Request, kind: Kind, wording: int) -> tuple[int, WriteArguments]:
+    if kind == "put":
+        size = check_put(request["Item"], wording)
+    else:
+        size = check_item(request["Key"], wording)
+    if kind != "update":
+        check_old_values(request, wording)
+    return size, read_write_arguments(request, kind=kind, wording=wording)
 
 
 def check_put(item: Item, wording: int) -> int:
@@ -30,12 +62,15 @@ def make_put(table: Table, item: Item, size: int, condition: Condition | None) -
     key = put_key(table, item)
     if table.indexes:
         check_index_keys(table, item)
+    check_paths(table, condition)
     return PutWrite(table, key, item, condition, size=size)
 
 
 def make_delete(table: Table, key: Item, condition: Condition | None) -> DeleteWrite:
     """Return the write that deletes the item with a key whose values were checked."""
-    return DeleteWrite(table, request_key(table, key), key, condition)
+    key_bytes = request_key(table, key)
+    check_paths(table, condition)
+    return DeleteWrite(table, key_bytes, key, condition)
 
 
 def make_update(
@@ -45,6 +80,8 @@ def make_update(
     key_bytes = request_key(table, key)
     if arguments.update is not None:
         check_update_keys(arguments.update, table.key_names)
+        check_paths(table, arguments.update)
+    check_paths(table, arguments.condition)
     return UpdateWrite(
         table,
         key_bytes,

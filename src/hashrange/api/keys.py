@@ -56,6 +56,22 @@ def put_key(table: Table, item: Item) -> bytes:
     return item_key(table.parts, item)
 
 
+def check_batch_put(table: Table, item: Item) -> None:
+    """Refuse an item of a batch without its key, which AWS words as for a Key."""
+    for part in table.parts:
+        value = item.get(part.name)
+        if value is None or part.type not in value:
+            raise ValidationException(_MISMATCH)
+
+
+def check_empty_keys(table: Table, item: Item) -> None:
+    """Refuse an item or key with an empty key attribute."""
+    for part in table.parts:
+        value = item.get(part.name)
+        if value is not None and value.get(part.type) == "":
+            raise ValidationException(_NOT_VALID + _empty_text(part) + f" Key: {part.name}")
+
+
 def check_index_keys(table: Table, item: Item) -> None:
     """Refuse an item with an index key attribute that the index could not hold."""
     for index in table.indexes:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from hashrange.api.arguments import read_write_arguments
-from hashrange.api.item_writes import check_put, make_put
+from hashrange.api.item_writes import check_write, make_put
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import report_write
-from hashrange.api.refusals import check_old_values, condition_failed
-from hashrange.model.values import ENVELOPED
+from hashrange.api.refusals import condition_failed
 from hashrange.storage.layout import splice
 from hashrange.storage.writes import write_item
 
 
 async def put_item(context: Context, request: Request) -> Response:
     """Put the item if its condition holds; return what was there before if asked."""
-    size = check_put(request["Item"], ENVELOPED)
-    check_old_values(request)
-    arguments = read_write_arguments(request, kind="put")
+    size, arguments = check_write(request, "put")
     table = await context.catalog.table(context.account, context.region, request["TableName"])
     write = make_put(table, request["Item"], size, arguments.condition)
     outcome = await write_item(context.engine, write, context.clock.now())

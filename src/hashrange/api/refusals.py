@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from hashrange.api.arguments import ENVELOPE
 from hashrange.api.operation import Request
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.model.values import ENVELOPED
 from hashrange.storage.layout import splice
 from hashrange.storage.writes import ItemOutcome
 
 CONDITION_FAILED = "The conditional request failed"
 
 
-def check_old_values(request: Request) -> None:
+def check_old_values(request: Request, wording: int) -> None:
     """Refuse ReturnValues that only an update can give."""
     if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
-        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
+        message = "ReturnValues can only be ALL_OLD or NONE"
+        raise ValidationException(ENVELOPE + message if wording == ENVELOPED else message)
 
 
 def condition_failed(request: Request, outcome: ItemOutcome) -> ConditionalCheckFailedException:

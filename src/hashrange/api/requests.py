@@ -25,6 +25,11 @@ _TEXT: Final = String()
 _FLAG: Final = Boolean()
 _LONG: Final = Number("Long")
 _DATA_TABLE: Final = TableName(minimum=1)
+_WRITTEN_TABLE: Final = TableName(
+    minimum=1,
+    empty_text="1 validation error detected: Value at 'TableName' failed to satisfy constraint: "
+    "Member must have length greater than or equal to 1",
+)
 _CONTROL_TABLE: Final = TableName(minimum=3)
 _INDEX_NAME: Final = String(minimum=3, maximum=255, pattern=NAME_PATTERN)
 _ATTRIBUTES: Final = AttributeMap()
@@ -36,7 +41,18 @@ _POSITIVE: Final = Number("Integer", minimum=1)
 
 _RETURN_CONSUMED_CAPACITY: Final = String(enum=("INDEXES", "TOTAL", "NONE"))
 _RETURN_ITEM_COLLECTION_METRICS: Final = String(enum=("SIZE", "NONE"))
-_RETURN_VALUES: Final = String(enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
+_RETURN_VALUES: Final = ("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
+# The misspelt name is AWS's own.
+_UNKNOWN_RETURN_VALUES: Final = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: "
+    "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+)
+_OLD_RETURN_VALUES: Final = String(
+    enum=_RETURN_VALUES, generic=_UNKNOWN_RETURN_VALUES, is_joined=True
+)
+_UPDATE_RETURN_VALUES: Final = String(
+    enum=_RETURN_VALUES, generic="1 validation error detected: " + _UNKNOWN_RETURN_VALUES
+)
 _RETURN_ON_FAILURE: Final = String(enum=("ALL_OLD", "NONE"))
 _SELECT: Final = String(
     enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
@@ -109,11 +125,11 @@ PUT_ITEM: Final = Structure(
     "PutItemInput",
     {
         "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": _DATA_TABLE,
+        "TableName": _WRITTEN_TABLE,
         "Item": _ATTRIBUTES,
         "ConditionalOperator": _WRITE_CONDITIONAL_OPERATOR,
         "Expected": _EXPECTED,
-        "ReturnValues": _RETURN_VALUES,
+        "ReturnValues": _OLD_RETURN_VALUES,
         "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
         "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
         "ConditionExpression": _TEXT,
@@ -127,8 +143,8 @@ DELETE_ITEM: Final = Structure(
     "DeleteItemInput",
     {
         "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": _DATA_TABLE,
-        "ReturnValues": _RETURN_VALUES,
+        "TableName": _WRITTEN_TABLE,
+        "ReturnValues": _OLD_RETURN_VALUES,
         "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
         "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
         "Key": _ATTRIBUTES,
@@ -145,9 +161,9 @@ UPDATE_ITEM: Final = Structure(
     "UpdateItemInput",
     {
         "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": _DATA_TABLE,
+        "TableName": _WRITTEN_TABLE,
         "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
-        "ReturnValues": _RETURN_VALUES,
+        "ReturnValues": _UPDATE_RETURN_VALUES,
         "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
         "ConditionalOperator": _WRITE_CONDITIONAL_OPERATOR,
         "Key": _ATTRIBUTES,

@@ -67,7 +67,7 @@ def _refuse(value: object, java: str) -> SerializationException:
 class String(Shape):
     """A string with the constraints AWS puts on it; the enum is in AWS's own order."""
 
-    __slots__ = ("enum", "generic", "maximum", "minimum", "pattern", "plain", "regex")
+    __slots__ = ("enum", "generic", "is_joined", "maximum", "minimum", "pattern", "plain", "regex")
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class String(Shape):
         pattern: str | None = None,
         enum: Sequence[str] = (),
         generic: str | None = None,
+        is_joined: bool = False,
     ) -> None:
         self.java = "java.lang.String"
         self.has_values = False
@@ -85,8 +86,10 @@ class String(Shape):
         self.pattern = pattern
         self.regex = re.compile(pattern) if pattern else None
         self.enum = tuple(enum)
-        # What to say, alone, about a word outside the enum where AWS names no member.
+        # What to say about a word outside the enum where AWS names no member: alone, or joined
+        # with whatever else is wrong.
         self.generic = generic
+        self.is_joined = is_joined
         self.plain = not (minimum or maximum is not None or pattern or enum)
 
     def fits(self, value: object) -> bool:
@@ -114,7 +117,8 @@ class String(Shape):
                     place,
                     value,
                     f"Member must satisfy enum value set: [{', '.join(self.enum)}]",
-                    alone=self.generic,
+                    alone=None if self.is_joined else self.generic,
+                    newer=self.generic if self.is_joined else None,
                 )
             return
         if self.regex is not None and self.regex.fullmatch(value) is None:
@@ -126,12 +130,13 @@ class String(Shape):
 
 @final
 class TableName(String):
-    """A table's name, or its ARN."""
+    """A table's name, or its ARN; `empty_text` is what to say, alone, about an empty one."""
 
-    __slots__ = ()
+    __slots__ = ("empty_text",)
 
-    def __init__(self, *, minimum: int) -> None:
+    def __init__(self, *, minimum: int, empty_text: str | None = None) -> None:
         super().__init__(minimum=minimum, maximum=255, pattern=NAME_PATTERN)
+        self.empty_text = empty_text
 
     def fits(self, value: object) -> bool:
         if type(value) is not str:
@@ -145,7 +150,8 @@ class TableName(String):
         if self.fits(value):
             return
         if len(value) < self.minimum or len(value) > 255:
-            collect_length(self.minimum, 255, value, place, found)
+            alone = None if value else self.empty_text
+            collect_length(self.minimum, 255, value, place, found, alone=alone)
         else:
             super().collect(value, place, found)
 
@@ -233,11 +239,12 @@ def collect_length(
     found: Violations,
     *,
     named: bool = False,
+    alone: str | None = None,
 ) -> None:
     """Add the bounds of a length that a string, list or map breaks."""
     if len(value) < minimum:
         text = f"Member must have length greater than or equal to {minimum}"
-        found.add(place, value, text, named=named)
+        found.add(place, value, text, named=named, alone=alone)
     if maximum is not None and len(value) > maximum:
         text = f"Member must have length less than or equal to {maximum}"
         found.add(place, value, text, named=named)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
+from hashrange.api.deep_requests import is_deep
 from hashrange.api.scalars import MAP_START, NAME_PATTERN, Shape, String, collect_length
 from hashrange.api.violations import Place, Violations, json_text
 from hashrange.errors import SerializationException, ValidationException
@@ -255,7 +256,7 @@ class Structure(Shape):
                 raise ValidationException(
                     f"The parameter '{name}' is required but was not present in the request"
                 )
-        found = Violations()
+        found = Violations(is_deep=is_deep(request))
         self.collect(request, Place("", ""), found)
         found.raise_any()
 

@@ -13,7 +13,13 @@ from hashrange.api.arguments import (
     read_write_arguments,
 )
 from hashrange.api.item_writes import check_put, make_delete, make_put, make_update
-from hashrange.api.keys import check_empty_index_keys, check_given_index_keys, request_key
+from hashrange.api.key_paths import check_paths
+from hashrange.api.keys import (
+    check_empty_index_keys,
+    check_empty_keys,
+    check_given_index_keys,
+    request_key,
+)
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.transacted import (
     TOO_LARGE,
@@ -40,6 +46,8 @@ _KINDS: dict[str, Kind] = {
     "Delete": "delete",
     "Update": "update",
 }
+_SEVERAL_KINDS = "TransactItems can only contain one of Check, Put, Update or Delete"
+_NO_KIND = "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
 
 
 class _Action:
@@ -49,23 +57,24 @@ class _Action:
 
     def __init__(self, member: Request) -> None:
         if len(member) != 1:
-            raise ValidationException(
-                "TransactItems can only contain one of Check, Put, Update or Delete"
-            )
+            raise ValidationException(_SEVERAL_KINDS if member else _NO_KIND)
         self.kind, self.request = next(iter(member.items()))
         if self.kind == "Put":
             self.size = check_put(self.request["Item"], OLDER)
-        else:
-            self.size = check_item(self.request["Key"], OLDER)
         self.arguments: WriteArguments = read_write_arguments(
             self.request, kind=_KINDS[self.kind], wording=OLDER
         )
+        if self.kind != "Put":
+            self.size = check_item(self.request["Key"], OLDER)
 
-    def check_index_keys(self, table: Table) -> None:
-        """Refuse empty index keys, which alone of what the schema forbids do not just cancel."""
+    def check_empty_keys(self, table: Table) -> None:
+        """Refuse empty keys, which alone of what the schema forbids do not just cancel."""
         if self.kind == "Put":
+            check_empty_keys(table, self.request["Item"])
             check_empty_index_keys(table, self.request["Item"])
-        elif self.arguments.update is not None:
+            return
+        check_empty_keys(table, self.request["Key"])
+        if self.arguments.update is not None:
             check_given_index_keys(table, self.arguments.update)
 
     def bind(self, table: Table) -> ItemWrite:
@@ -92,7 +101,9 @@ class _Get:
 
     def bind(self, table: Table) -> StoreKey:
         """Return where the item is."""
-        return table.store, request_key(table, self.request["Key"])
+        key = request_key(table, self.request["Key"])
+        check_paths(table, self.projection)
+        return table.store, key
 
     def shown(self, row: bytes) -> object:
         """Return the item, or the part of it that was asked for."""
@@ -109,7 +120,7 @@ async def transact_write_items(context: Context, request: Request) -> Response:
         for action in actions
     ]
     for action, table in zip(actions, tables, strict=True):
-        action.check_index_keys(table)
+        action.check_empty_keys(table)
     writes = bind_all(actions, tables)
     outcomes = await write_all(context, request, writes, content=request["TransactItems"])
     if outcomes is None:

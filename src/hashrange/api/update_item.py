@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from hashrange.api.arguments import read_write_arguments
-from hashrange.api.item_writes import make_update
+from hashrange.api.item_writes import check_write, make_update
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import report_write
 from hashrange.api.refusals import condition_failed
 from hashrange.expressions.updates import Update
-from hashrange.model.values import ENVELOPED, check_item
 from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.writes import ItemOutcome, write_item
 
 
 async def update_item(context: Context, request: Request) -> Response:
     """Edit the item if its condition holds; return the values asked for."""
-    check_item(request["Key"], ENVELOPED)
-    arguments = read_write_arguments(request, kind="update")
+    _, arguments = check_write(request, "update")
     table = await context.catalog.table(context.account, context.region, request["TableName"])
     write = make_update(table, request["Key"], arguments, counts_actions=True)
     outcome = await write_item(context.engine, write, context.clock.now())

@@ -53,15 +53,20 @@ class Place:
 
 @final
 class Violations:
-    """The constraints a request breaks, in the order they were found."""
+    """The constraints a request breaks, in the order they were found.
 
-    __slots__ = ("_alone", "_late", "_nulls", "_texts")
+    AWS has a newer wording for some of them. It falls back to the older one for the whole answer
+    if a required member is absent, or if the request is nested too deep for its newer reader.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_alone", "_is_older", "_late", "_newer", "_texts")
+
+    def __init__(self, *, is_deep: bool = False) -> None:
         self._texts: list[str] = []
         self._late: list[str] = []
+        self._newer: dict[str, str] = {}
         self._alone: str | None = None
-        self._nulls = False
+        self._is_older = is_deep
 
     def add(
         self,
@@ -72,14 +77,15 @@ class Violations:
         named: bool = False,
         late: bool = False,
         alone: str | None = None,
+        newer: str | None = None,
         echo: str | None = None,
     ) -> None:
         """Add one; `named` words it without the value, `late` yields to any other.
 
-        `alone` is a text that stands for the whole answer, unless a required member is absent.
+        `newer` is its newer wording, `alone` one that stands for the whole answer.
         """
         if value is None:
-            self._nulls = True
+            self._is_older = True
             text = f"Value null at '{place.lower}'"
         elif named:
             text = f"Value at '{place.wire}'"
@@ -87,16 +93,22 @@ class Violations:
             text = f"Value '{java_text(value) if echo is None else echo}' at '{place.lower}'"
         if alone is not None and self._alone is None:
             self._alone = alone
+        text = f"{text} failed to satisfy constraint: {constraint}"
+        if newer is not None:
+            self._newer[text] = newer
         texts = self._late if late else self._texts
-        texts.append(f"{text} failed to satisfy constraint: {constraint}")
+        texts.append(text)
 
     def raise_any(self) -> None:
         """Raise ValidationException if anything was found."""
-        if self._alone is not None and not self._nulls:
+        if self._alone is not None and not self._is_older:
             raise ValidationException(self._alone)
         texts = self._texts or self._late
-        if texts:
-            _raise_texts(texts[:_REPORTED_MAX])
+        if not texts:
+            return
+        if not self._is_older:
+            texts = [self._newer.get(text, text) for text in texts]
+        _raise_texts(texts[:_REPORTED_MAX])
 
 
 def _raise_texts(texts: list[str]) -> NoReturn:

@@ -109,8 +109,8 @@ def check_item(item: object, wording: int = BARE) -> int:
         raise refusal.worded(wording) from None
     except ValidationException as error:
         # A value too deep anywhere is reported before an empty name inside a map.
-        if error.message == _EMPTY_NAME and _too_deep(item):
-            raise ValidationException(_TOO_DEEP) from None
+        if error.message == _EMPTY_NAME and _nests_beyond(NESTING_LEVELS_MAX, item):
+            raise _Refusal(_TOO_DEEP, _TOO_DEEP).worded(wording) from None
         raise
 
 
@@ -132,7 +132,11 @@ def check_values(values: object, wording: int = BARE) -> int:
         try:
             size += check_value(value, wording)
         except ValidationException as error:
-            if wording != OLDER:
+            # The older layer lets one level more pass; whoever refuses that does so without a key.
+            if wording != OLDER or (
+                error.message == _TOO_DEEP
+                and not _nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})
+            ):
                 raise
             raise ValidationException(
                 f"ExpressionAttributeValues contains invalid value: {error.message} for key {name}"
@@ -176,7 +180,7 @@ def _check_names(content: Item) -> None:
 
 def _check_value(value: object, level: int) -> int:
     if level > NESTING_LEVELS_MAX:
-        raise ValidationException(_TOO_DEEP)
+        raise _Refusal(_TOO_DEEP, _TOO_DEEP)
     if type(value) is not dict:
         if value is None:
             raise ValidationException(_EMPTY_VALUE)
@@ -215,7 +219,7 @@ def _check_nested_map(content: object, level: int) -> int:
     if type(content) is not dict:
         raise mistyped(content, "Map")
     if level >= NESTING_LEVELS_MAX and content:
-        raise ValidationException(_TOO_DEEP)
+        raise _Refusal(_TOO_DEEP, _TOO_DEEP)
     if "" in content:
         raise ValidationException(_EMPTY_NAME)
     return _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES + _check_map(content, level + 1)
@@ -307,12 +311,12 @@ def _duplicates(kind: str, members: list[str]) -> _Refusal:
     )
 
 
-def _too_deep(item: Item) -> bool:
-    """Say whether some value of an item is nested too deep."""
+def _nests_beyond(levels_max: int, item: Item) -> bool:
+    """Say whether some value of an item is nested deeper than so many levels."""
     pending: list[tuple[object, int]] = [(value, 1) for value in item.values()]
     while pending:
         value, level = pending.pop()
-        if level > NESTING_LEVELS_MAX:
+        if level > levels_max:
             return True
         if isinstance(value, dict):
             nested = value.get("M")

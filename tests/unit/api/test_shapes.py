@@ -153,18 +153,64 @@ def test_check_values_reaches_every_attribute_value() -> None:
 ENUM_CAPACITY = broken(
     "'x'", "returnConsumedCapacity", "satisfy enum value set: [INDEXES, TOTAL, NONE]"
 )
+ENUM_RETURN_VALUES = broken(
+    "'x'",
+    "returnValues",
+    "satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]",
+)
 NO_KEY = broken("null", "key", "not be null")
 
 
 def test_one_thing_is_said_about_a_table_name() -> None:
     for name, constraint in (
-        ("", "have length greater than or equal to 1"),
         ("a" * 256, "have length less than or equal to 255"),
         ("bad table!@#", "satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
     ):
         request = {"TableName": name, "Item": {}}
         expected = errors(broken(f"'{name}'", "tableName", constraint))
         assert refusal(requests.PUT_ITEM, request) == expected
+
+
+def test_an_empty_table_name_is_all_that_is_said_about_a_write() -> None:
+    text = "Value at 'TableName' failed to satisfy constraint: Member must have length greater "
+    request = {"TableName": "", "ReturnConsumedCapacity": "x", "ReturnValues": "x"}
+    for shape, member in (
+        (requests.PUT_ITEM, "Item"),
+        (requests.DELETE_ITEM, "Key"),
+        (requests.UPDATE_ITEM, "Key"),
+    ):
+        expected = errors(text + "than or equal to 1")
+        assert refusal(shape, {**request, member: {}}) == expected
+
+
+def test_unknown_return_values_are_named_by_no_member_and_an_update_says_nothing_else() -> None:
+    generic = (
+        "Failed to satisfy constraint: Member must satisfy enum value set: "
+        "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+    )
+    request = {"TableName": "table", "ReturnConsumedCapacity": "x", "ReturnValues": "x"}
+    both = errors(ENUM_CAPACITY, generic)
+    assert refusal(requests.PUT_ITEM, {**request, "Item": {}}) == both
+    assert refusal(requests.DELETE_ITEM, {**request, "Key": {}}) == both
+    assert refusal(requests.UPDATE_ITEM, {**request, "Key": {}}) == errors(generic)
+
+
+def test_a_request_nested_beyond_the_newer_reader_is_refused_in_the_older_words() -> None:
+    deep: dict[str, Any] = {"S": "leaf"}
+    for _ in range(63):
+        deep = {"M": {"n": deep}}
+    request = {"TableName": "table", "Key": {"pk": deep}, "ReturnValues": "x"}
+    assert refusal(requests.DELETE_ITEM, request) == errors(ENUM_RETURN_VALUES)
+    expected = {"a": {"Value": deep}}
+    request = {
+        "TableName": "table",
+        "Item": {},
+        "Expected": expected,
+        "ConditionalOperator": "XOR",
+    }
+    assert refusal(requests.PUT_ITEM, request) == errors(
+        broken("'XOR'", "conditionalOperator", "satisfy enum value set: [OR, AND]")
+    )
 
 
 def test_an_arn_is_as_good_as_a_table_name() -> None:
@@ -177,11 +223,7 @@ def test_constraints_are_collected_in_the_service_s_order() -> None:
     assert refusal(requests.UPDATE_ITEM, request) == errors(
         ENUM_CAPACITY,
         broken("''", "tableName", "have length greater than or equal to 1"),
-        broken(
-            "'x'",
-            "returnValues",
-            "satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]",
-        ),
+        ENUM_RETURN_VALUES,
         NO_KEY,
     )
 
