@@ -8,7 +8,7 @@ from typing import Any, Final, final
 from uuid import uuid4
 
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.scalars import Boolean, Number, String
+from hashrange.api.scalars import Boolean, Number, Shape, String
 from hashrange.api.shapes import ListOf, Structure
 from hashrange.errors import (
     InvalidParameterValueException,
@@ -28,9 +28,40 @@ _PAGE_MAX: Final = 100
 _LOCAL_DESTINATION: Final = re.compile(r"file:///.+|https?://[^/]+.*")
 _REPORT: Final = "ReportBatchItemFailures"
 
+
+@final
+class _Anything(Shape):
+    """A member that is shown as it came, or refused whatever it is."""
+
+    def __init__(self) -> None:
+        self.java = "java.lang.Object"
+        self.has_values = False
+
+    def fits(self, value: object) -> bool:
+        return True
+
+    def convert(self, value: Any, *, is_field: bool) -> Any:
+        return value
+
+
+# Kept and shown, but without effect here.
+_SHOWN: Final[tuple[str, ...]] = ("KMSKeyArn", "LoggingConfig", "MetricsConfig")
+_OTHER_SOURCES: Final[tuple[str, ...]] = (
+    "AmazonManagedKafkaEventSourceConfig",
+    "DocumentDBEventSourceConfig",
+    "ProvisionedPollerConfig",
+    "Queues",
+    "ScalingConfig",
+    "SelfManagedEventSource",
+    "SelfManagedKafkaEventSourceConfig",
+    "SourceAccessConfigurations",
+    "StartingPositionTimestamp",
+    "Topics",
+)
 _FUNCTION_NAME: Final = String(minimum=1, maximum=256)
 _UUID: Final = String()
-_OPTIONS: Final = {
+_OPTIONS: Final[dict[str, Shape]] = {
+    **{name: _Anything() for name in (*_SHOWN, *_OTHER_SOURCES)},
     "BatchSize": Number("Integer", minimum=1, maximum=10_000),
     "MaximumBatchingWindowInSeconds": Number("Integer", minimum=0, maximum=300),
     "ParallelizationFactor": Number("Integer", minimum=1, maximum=10),
@@ -73,20 +104,6 @@ LIST: Final = Structure(
         "Marker": String(),
         "MaxItems": Number("Integer", minimum=1, maximum=10_000),
     },
-)
-# Kept and shown, but without effect here.
-_SHOWN: Final[tuple[str, ...]] = ("KMSKeyArn", "LoggingConfig", "MetricsConfig")
-_OTHER_SOURCES: Final = (
-    "AmazonManagedKafkaEventSourceConfig",
-    "DocumentDBEventSourceConfig",
-    "ProvisionedPollerConfig",
-    "Queues",
-    "ScalingConfig",
-    "SelfManagedEventSource",
-    "SelfManagedKafkaEventSourceConfig",
-    "SourceAccessConfigurations",
-    "StartingPositionTimestamp",
-    "Topics",
 )
 # Member of a request, and the field of a mapping it becomes.
 _FIELDS: Final = {

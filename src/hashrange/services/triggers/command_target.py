@@ -17,6 +17,7 @@ from hashrange.services.triggers.targets import (
     LOGGER,
     Invocation,
     Surroundings,
+    bury,
     kill_group,
     log_lines,
     read_answer,
@@ -58,8 +59,7 @@ class CommandTarget:
             except TimeoutError:
                 return timed_out(function)
             finally:
-                kill_group(process)
-                await process.wait()
+                await bury(process)
         if answer is None:
             return Outcome(error="the answer is too large")
         if process.returncode != 0:

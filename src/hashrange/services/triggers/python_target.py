@@ -22,6 +22,7 @@ from hashrange.services.triggers.targets import (
     LOGGER,
     Invocation,
     Surroundings,
+    bury,
     kill_group,
     log_lines,
     make_context,
@@ -31,6 +32,7 @@ from hashrange.services.triggers.targets import (
 _LENGTH: Final = struct.Struct(">I")
 _WORKER: Final = "hashrange.services.triggers.worker"
 _START_SECONDS_MAX: Final = 30.0
+_END_SECONDS_MAX: Final = 1.0
 
 
 @final
@@ -44,6 +46,7 @@ class PythonTarget:
         self._places = asyncio.Semaphore(function.concurrency)
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def invoke(self, invocation: Invocation) -> Outcome:
         """Call the function in an idle process, or in a new one."""
@@ -64,11 +67,10 @@ class PythonTarget:
 
     async def close(self) -> None:
         """End all processes."""
-        processes = list(self._all)
         self._idle.clear()
-        for process in processes:
+        for process in list(self._all):
             self._forget(process)
-        await asyncio.gather(*(process.wait() for process in processes))
+        await asyncio.gather(*self._ending)
 
     def _take_idle(self) -> _Process | None:
         while self._idle:
@@ -128,7 +130,11 @@ class PythonTarget:
 
     def _forget(self, process: _Process) -> None:
         process.kill()
-        self._all.discard(process)
+        if process in self._all:
+            self._all.discard(process)
+            ending = asyncio.create_task(process.end())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
 
 
 @final
@@ -171,10 +177,12 @@ class _Process:
         self.is_over = True
         kill_group(self._process)
 
-    async def wait(self) -> None:
-        """Wait for the end of a process that was killed."""
-        await self._process.wait()
-        await self._logging
+    async def end(self) -> None:
+        """Wait for the end of a process that was killed, and of what it has to say."""
+        _, late = await asyncio.wait([self._logging], timeout=_END_SECONDS_MAX)
+        for task in late:
+            task.cancel()
+        await bury(self._process)
 
     def _died(self) -> dict[str, Any]:
         self.kill()

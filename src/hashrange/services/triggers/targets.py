@@ -20,6 +20,7 @@ LOGGER: Final = logging.getLogger("hashrange.functions")
 
 ANSWER_BYTES_MAX: Final = 6 * 1024 * 1024
 _LOG_LINE_BYTES_MAX: Final = 64 * 1024
+_PIPE_SECONDS_MAX: Final = 1.0
 
 
 @final
@@ -102,6 +103,20 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+async def bury(process: asyncio.subprocess.Process) -> None:
+    """Kill a process, wait for its end, and let go of its pipes."""
+    kill_group(process)
+    await process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+    # A pipe is let go of at its end, for which only somebody outside the session could keep us.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PIPE_SECONDS_MAX):
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(_LOG_LINE_BYTES_MAX):
+                    pass
 
 
 async def log_lines(name: str, stream: asyncio.StreamReader) -> None:
