@@ -204,12 +204,12 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         indexes.append(IndexRecord(throughput=throughput, **index))
     members["indexes"] = indexes
     members["throughput"] = Throughput(**members["throughput"])
-    if members["time_to_live"] is not None:
+    if members.get("time_to_live") is not None:
         # Of a setting made before items expired there is no expiry index; it had no effect.
         setting = TimeToLive(**members["time_to_live"])
         setting.is_enabled &= "is_filled" in members["time_to_live"]
         members["time_to_live"] = setting
-    if members["stream"] is not None:
+    if members.get("stream") is not None:
         members["stream"] = stream_record(members["stream"])
     return TableRecord(**members)
 
