@@ -31,7 +31,7 @@ _POLL_SECONDS: Final = 0.01
 _IDLE_POLL_SECONDS: Final = 0.05
 _RETRY_SECONDS: Final = 1.0
 # For invocations under way when the server stops; what is cut off is delivered again.
-_STOP_SECONDS_MAX: Final = 5.0
+_STOP_SECONDS_MAX: Final = 3.0
 
 
 @final
