@@ -57,8 +57,8 @@ def normalize(text: str) -> str:
 def older_refusal(text: str) -> str:
     """Return how AWS's older checks, those of batch writes, refuse a text `normalize` refuses.
 
-    They read a number as java.math.BigDecimal does, whose scale is a 32-bit integer: a larger one
-    is no number at all, and one at the edge wraps round and looks like an underflow.
+    They read a number as java.math.BigDecimal does, whose exponent and scale are 32-bit integers:
+    a larger one is no number at all, and one at the edge wraps round and looks like an underflow.
     """
     if not text:
         return _NOT_A_NUMBER
@@ -66,8 +66,9 @@ def older_refusal(text: str) -> str:
         _, digits, exponent = _read(text)
     except ValidationException as error:
         return error.message
+    written = int(text.upper().partition("E")[2] or "0")
     scale = max(len(digits), 1) - 1 - exponent
-    if not -(2**31) <= scale < 2**31:
+    if not (-(2**31) <= scale < 2**31 and -(2**31) <= written < 2**31):
         return f"{_NOT_A_NUMBER}: {text}"
     if len(digits) > NUMBER_DIGITS_MAX:
         return _TOO_MANY_DIGITS

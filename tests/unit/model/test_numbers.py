@@ -87,6 +87,8 @@ def test_what_cannot_be_stored_is_refused_in_the_words_of_aws(text: str, message
         ("1e126", OVERFLOW),
         ("1e-131", UNDERFLOW),
         ("1e2147483647", UNDERFLOW),
+        ("1e2147483648", f"{NOT_A_NUMBER}: 1e2147483648"),
+        ("1e-2147483648", f"{NOT_A_NUMBER}: 1e-2147483648"),
         ("1e99999999999", f"{NOT_A_NUMBER}: 1e99999999999"),
         ("9" * 39, TOO_MANY_DIGITS),
     ],
