@@ -21,9 +21,10 @@ from typing import Any
 import apsw
 
 from tests.harness.endpoint import Reply, read_reply
-from tests.harness.server import answers, free_port
+from tests.harness.server import free_port
 
 SECONDS_MAX = 60.0
+_GREETING = "Press Ctrl-C"
 
 
 def headers_of(access_key: str, region: str) -> dict[str, str]:
@@ -78,7 +79,8 @@ class Served:
         return self._process
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until all its workers answer, which it greets with."""
+        greetings = self.messages().count(_GREETING)
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.DEVNULL,
@@ -86,7 +88,10 @@ class Served:
             stderr=self.log,
             start_new_session=True,
         )
-        eventually(lambda: answers(self.port) or self.has_ended(), "the server answers")
+        eventually(
+            lambda: self.messages().count(_GREETING) > greetings or self.has_ended(),
+            "the server answers",
+        )
         assert not self.has_ended(), self.messages()
 
     def has_ended(self) -> bool:
@@ -95,8 +100,10 @@ class Served:
 
     def messages(self) -> str:
         """Return all that the server has printed."""
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # The server shares the position in the file, so this must not move it.
+        descriptor = self.log.fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, size, 0).decode(errors="replace")
 
     def workers(self) -> list[int]:
         """Return the process ids of the workers."""

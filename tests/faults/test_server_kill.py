@@ -43,6 +43,10 @@ def test_killed_processes_lose_nothing_and_leave_nothing_half_done(tmp_path: Pat
             doubts, done = doubts + found[0], done + found[1]
         assert served.stop() == 0
         check_file(served.directory)
+        assert "Traceback" not in served.messages()
+    except Exception:
+        print(served.messages())  # noqa: T201 - for whoever looks for the cause
+        raise
     finally:
         served.close()
         print(  # noqa: T201 - shown when the test fails, and by make faults
