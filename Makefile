@@ -12,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test lint format types imports check bench bench-peers conformance \
-	differential clients faults clean
+	differential clients clients-go clients-java faults clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,12 @@ differential: $(READY) ## Compare random requests with DynamoDB Local (needs Jav
 
 clients: $(READY) ## Run other SDKs against this server (needs Node)
 	$(BIN)/pytest tests/clients --with-npm $(ARGS)
+
+clients-go: $(READY) ## Run the AWS SDK for Go v2 against this server (needs Go)
+	$(BIN)/pytest tests/clients/test_go.py --with-go $(ARGS)
+
+clients-java: $(READY) ## Run the AWS SDK for Java v2 against this server (needs Java and Maven)
+	$(BIN)/pytest tests/clients/test_java.py --with-java $(ARGS)
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))

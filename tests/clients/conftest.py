@@ -4,7 +4,7 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -15,17 +15,18 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = pathlib.Path(os.environ.get("HASHRANGE_SEEDS") or REPOSITORY.parent / "shared" / "seeds")
 
 
+# What is run only when asked for with --with-NAME, because it has to be installed first.
+TOOLS = {"npm": "npm and its registry", "go": "Go and its proxy", "java": "Java and Maven"}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--with-npm", action="store_true", help="run the clients that npm has to install"
-    )
+    for name, needs in TOOLS.items():
+        parser.addoption(f"--with-{name}", action="store_true", help=f"run what needs {needs}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what needs npm unless asked for (make clients does), and examples not there."""
-    unwanted = set()
-    if not config.getoption("--with-npm", default=False):
-        unwanted.add("npm")
+    """Leave out what needs a tool that was not named, and examples that are not there."""
+    unwanted = {name for name in TOOLS if not config.getoption(f"--with-{name}", default=False)}
     if not EXAMPLES.is_dir():
         unwanted.add("examples")
     left_out = [item for item in items if unwanted.intersection(item.keywords)]
@@ -35,7 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "npm: needs npm and its registry")
+    for name, needs in TOOLS.items():
+        config.addinivalue_line("markers", f"{name}: needs {needs}")
     config.addinivalue_line("markers", "examples: needs the directory that HASHRANGE_SEEDS names")
 
 
@@ -46,6 +48,19 @@ def examples() -> list[str]:
     return [
         block for text in texts for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     ]
+
+
+@pytest.fixture(scope="session")
+def tool_directory() -> Callable[[str], pathlib.Path]:
+    """A directory in the user's cache for what a tool downloads and builds, by name."""
+
+    def make(name: str) -> pathlib.Path:
+        root = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        home = pathlib.Path(root) / "hashrange-tests" / name
+        home.mkdir(parents=True, exist_ok=True)
+        return home
+
+    return make
 
 
 @pytest.fixture(scope="session")

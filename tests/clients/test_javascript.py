@@ -1,6 +1,5 @@
 """A session with the AWS SDK for JavaScript v3; `make clients` runs it, since it needs npm."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -12,12 +11,10 @@ SCRIPT = pathlib.Path(__file__).with_name("document_client.mjs")
 
 
 @pytest.fixture(scope="session")
-def node_project() -> pathlib.Path:
+def node_project(tool_directory) -> pathlib.Path:
     """A directory in the user's cache in which the SDK is installed."""
-    root = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    home = pathlib.Path(root) / "hashrange-tests" / "javascript-sdk-3"
+    home = tool_directory("javascript-sdk-3")
     if not (home / "complete").exists():
-        home.mkdir(parents=True, exist_ok=True)
         (home / "package.json").write_text('{"private": true}')
         flags = ["--no-audit", "--no-fund", "--no-package-lock", "--silent"]
         subprocess.run(["npm", "install", *flags, *PACKAGES], cwd=home, check=True)
