@@ -258,7 +258,8 @@ def _numeric(operand: object) -> Leaf:
     bounds = []
     for position in range(0, len(operand), 2):
         operator, bound = operand[position], operand[position + 1]
-        if operator not in _COMPARATORS or type(bound) not in (int, float):
+        is_known = isinstance(operator, str) and operator in _COMPARATORS
+        if not is_known or type(bound) not in (int, float):
             raise PatternError("numeric takes the operators = < <= > >= and numbers")
         bounds.append((operator, bound))
     if len(bounds) == 2:

@@ -114,6 +114,7 @@ REFUSED = {
     "list in a list": '{"eventName": [["INSERT"]]}',
     "prefix of a number": '{"eventName": [{"prefix": 1}]}',
     "numeric without numbers": '{"a": [{"numeric": [">", "1"]}]}',
+    "numeric with lists": '{"a": [{"numeric": [["="], 1]}]}',
     "numeric with half a bound": '{"a": [{"numeric": [">"]}]}',
     "numeric upside down": '{"a": [{"numeric": ["<", 1, ">", 5]}]}',
     "numeric without room": '{"a": [{"numeric": [">", 5, "<", 5]}]}',
