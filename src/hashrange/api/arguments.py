@@ -188,7 +188,7 @@ def read_scan_arguments(request: Request) -> QueryArguments:
     _check_variables(request, _SCAN_EXPRESSIONS, ("FilterExpression",), OLDER)
     filter = _read_legacy_filter(request, "ScanFilter", OLDER)
     projection = _read_attributes_to_get(request)
-    _check_select(request)
+    _check_select(request, OLDER)
     names = _read_names(request)
     values = _read_values(request, OLDER)
     used_names: Set[str] = frozenset()
@@ -216,7 +216,7 @@ def read_query_arguments(request: Request) -> QueryArguments:
         )
     filter = _read_legacy_filter(request, "QueryFilter", BARE)
     projection = _read_attributes_to_get(request)
-    _check_select(request)
+    _check_select(request, BARE)
     key_text = request.get("KeyConditionExpression")
     key_conditions = request.get("KeyConditions")
     key_condition = None
@@ -408,28 +408,30 @@ def _read_attributes_to_get(request: Request) -> Projection | None:
     return None if attributes is None else read_attributes_to_get(attributes)
 
 
-def _check_select(request: Request) -> None:
-    """Check Select as far as it shows without the table."""
-    select = request.get("Select")
-    if select is None:
+def _check_select(request: Request, wording: int) -> None:
+    """Check Select as far as it shows without the table; Query puts what it says in an envelope."""
+    if request.get("Select") is None:
         return
+    refusal = _select_refusal(request["Select"], request)
+    if refusal is not None:
+        raise ValidationException(ENVELOPE + refusal if wording == BARE else refusal)
+
+
+def _select_refusal(select: str, request: Request) -> str | None:
     for parameter in ("AttributesToGet", "ProjectionExpression"):
         if request.get(parameter) is not None:
-            if select != "SPECIFIC_ATTRIBUTES":
-                what = "only the Count" if select == "COUNT" else select
-                raise ValidationException(
-                    f"Cannot specify the {parameter} when choosing to get {what}"
-                )
-            return
+            if select == "SPECIFIC_ATTRIBUTES":
+                return None
+            what = "only the Count" if select == "COUNT" else select
+            return f"Cannot specify the {parameter} when choosing to get {what}"
     if select == "SPECIFIC_ATTRIBUTES":
-        raise ValidationException(
+        return (
             "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
             "SPECIFIC_ATTRIBUTES"
         )
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
-        raise ValidationException(
-            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
-        )
+        return "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+    return None
 
 
 def check_filter_keys(filter: Condition, key_names: Iterable[str]) -> None:

@@ -276,15 +276,11 @@ class _Change:
                 raise _online_limit()
 
     def _define(self, definitions: Sequence[dict[str, str]]) -> None:
-        types = self.record.attribute_types
+        # An attribute that is defined already keeps its type, whatever the request says.
         for definition in definitions:
-            name = definition["AttributeName"]
-            kind = definition["AttributeType"]
-            if types.setdefault(name, kind) != kind:
-                raise ValidationException(
-                    "invalid attribute, SchemaElement redefined should be of same type as "
-                    "previously defined"
-                )
+            self.record.attribute_types.setdefault(
+                definition["AttributeName"], definition["AttributeType"]
+            )
 
     def _delete_index(self, name: str) -> None:
         record = self.record

@@ -140,14 +140,17 @@ def test_actions_of_transactions_are_refused_in_the_older_words(
         ({"KeyConditions": {}, "AttributesToGet": ["a", "a"]},
          "One or more parameter values were invalid: Duplicate value in attribute name: a"),
         ({"Select": "COUNT", "ProjectionExpression": "a"},
-         "Cannot specify the ProjectionExpression when choosing to get only the Count"),
+         "1 validation error detected: Cannot specify the ProjectionExpression when choosing "
+         "to get only the Count"),
         ({"Select": "ALL_ATTRIBUTES", "AttributesToGet": ["a"]},
-         "Cannot specify the AttributesToGet when choosing to get ALL_ATTRIBUTES"),
+         "1 validation error detected: Cannot specify the AttributesToGet when choosing to "
+         "get ALL_ATTRIBUTES"),
         ({"Select": "SPECIFIC_ATTRIBUTES"},
-         "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
-         "SPECIFIC_ATTRIBUTES"),
+         "1 validation error detected: Must specify the AttributesToGet or ProjectionExpression "
+         "when choosing to get SPECIFIC_ATTRIBUTES"),
         ({"Select": "ALL_PROJECTED_ATTRIBUTES"},
-         "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
+         "1 validation error detected: ALL_PROJECTED_ATTRIBUTES can be used only when Querying "
+         "using an IndexName"),
     ],
 )  # fmt: skip
 def test_query_is_refused(request_: dict[str, Any], message: str) -> None:
@@ -162,6 +165,9 @@ def test_query_is_refused(request_: dict[str, Any], message: str) -> None:
          "Expression parameters: {ProjectionExpression}"),
         ({"ProjectionExpression": "a", "ExpressionAttributeValues": {":v": S}},
          NO_VALUES + ": FilterExpression is null"),
+        ({"Select": "SPECIFIC_ATTRIBUTES"},
+         "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+         "SPECIFIC_ATTRIBUTES"),
         ({"FilterExpression": "a = :v", "ExpressionAttributeValues": {":v": {"SS": []}}},
          "ExpressionAttributeValues contains invalid value: One or more parameter values were "
          "invalid: An string set  may not be empty for key :v"),

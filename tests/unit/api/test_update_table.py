@@ -217,17 +217,6 @@ def test_settings_are_changed() -> None:
             "ValidationException: Table has no stream to disable: TableName: table",
         ),
         (
-            {
-                "GlobalSecondaryIndexUpdates": [{"Create": index("new", "c")}],
-                "AttributeDefinitions": [
-                    *definitions("c"),
-                    {"AttributeName": "a", "AttributeType": "N"},
-                ],
-            },
-            "ValidationException: invalid attribute, SchemaElement redefined should be of same "
-            "type as previously defined",
-        ),
-        (
             {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
             INVALID + "Replicas are not supported by this server: ReplicaUpdates",
         ),
@@ -313,3 +302,20 @@ def test_the_key_schema_of_a_table_is_untouched() -> None:
     tables.create()
     update(tables, **create_index())
     assert tables.describe()["KeySchema"] == key_schema("a", "b")
+
+
+def test_attributes_keep_the_type_they_were_defined_with_and_unused_ones_are_dropped() -> None:
+    tables = Tables()
+    tables.create(GlobalSecondaryIndexes=[index("old", "b")])
+    answer = update(
+        tables,
+        GlobalSecondaryIndexUpdates=[{"Create": index("new", "c")}],
+        AttributeDefinitions=[
+            *definitions("c", "unused"),
+            {"AttributeName": "b", "AttributeType": "N"},
+        ],
+    )
+    for table in (answer, tables.describe()):
+        types = {d["AttributeName"]: d["AttributeType"] for d in table["AttributeDefinitions"]}
+        assert "unused" not in types
+        assert (types["b"], types["c"]) == ("S", "S")
