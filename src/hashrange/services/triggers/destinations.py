@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 from datetime import UTC, datetime
-from http.client import HTTPException
 from typing import Any, Final, final
 from urllib.parse import unquote, urlsplit
 
@@ -18,7 +17,7 @@ import orjson
 
 from hashrange.model.triggers import MappingRecord, function_name
 from hashrange.services.triggers.functions import Functions
-from hashrange.services.triggers.http_target import post
+from hashrange.services.triggers.http_client import HttpError, post
 from hashrange.services.triggers.lanes import RETRIES_EXHAUSTED, Discard
 from hashrange.services.triggers.targets import Invocation
 
@@ -58,7 +57,7 @@ class Destinations:
             try:
                 await self._send(mapping, mapping.destination, document)
                 return
-            except (_UndeliveredError, OSError, HTTPException) as error:
+            except (_UndeliveredError, OSError, HttpError) as error:
                 _LOGGER.error(
                     "mapping %s cannot report to %s (attempt %d of %d): %s",
                     *(mapping.uuid, mapping.destination, attempt, _ATTEMPTS_MAX, error),
@@ -72,9 +71,8 @@ class Destinations:
             await asyncio.to_thread(_append_line, unquote(parts.path), document)
         elif parts.scheme in ("http", "https"):
             headers = {"Content-Type": "application/json"}
-            status, _ = await asyncio.to_thread(
-                post, destination, document, headers, _POST_SECONDS_MAX
-            )
+            async with asyncio.timeout(_POST_SECONDS_MAX):
+                status, _ = await post(destination, document, headers)
             if not 200 <= status < 300:
                 raise _UndeliveredError(f"status {status}")
         else:

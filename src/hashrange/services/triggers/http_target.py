@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, final
-from urllib.parse import urlsplit
 
 from hashrange.model.triggers import FunctionRecord, World, function_arn
+from hashrange.services.triggers.http_client import HttpError, post
 from hashrange.services.triggers.lanes import Outcome
-from hashrange.services.triggers.targets import (
-    ANSWER_BYTES_MAX,
-    LOGGER,
-    Invocation,
-    read_answer,
-    timed_out,
-)
+from hashrange.services.triggers.targets import LOGGER, Invocation, read_answer, timed_out
 
 _ERROR_BYTES_SHOWN: Final = 200
 
@@ -30,8 +21,6 @@ class HttpTarget:
         self._function = function
         self._arn = function_arn(world, function.name)
         self._places = asyncio.Semaphore(function.concurrency)
-        # The standard library's client waits, so each invocation has a thread to wait in.
-        self._threads = ThreadPoolExecutor(function.concurrency, "hashrange-http")
 
     async def invoke(self, invocation: Invocation) -> Outcome:
         """Post the event."""
@@ -41,25 +30,19 @@ class HttpTarget:
             "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
             "Lambda-Runtime-Invoked-Function-Arn": self._arn,
         }
-        loop = asyncio.get_running_loop()
         async with self._places:
-            call = loop.run_in_executor(
-                self._threads,
-                post,
-                function.target,
-                invocation.event,
-                headers,
-                function.timeout_seconds,
-            )
             try:
                 async with asyncio.timeout(function.timeout_seconds):
-                    status, body = await call
+                    status, body = await post(function.target, invocation.event, headers)
             except TimeoutError:
                 return timed_out(function)
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 text = f"{function.target} cannot be reached: {error}"
                 LOGGER.warning("%s: %s", function.name, text)
                 return Outcome(error=text, is_invoked=False)
+            except HttpError as error:
+                LOGGER.warning("%s failed: %s", function.name, error)
+                return Outcome(error=str(error))
         if 200 <= status < 300:
             return read_answer(body)
         text = f"status {status}: {body[:_ERROR_BYTES_SHOWN].decode(errors='replace')}"
@@ -67,22 +50,4 @@ class HttpTarget:
         return Outcome(error=text)
 
     async def close(self) -> None:
-        """Take no more work; what is under way ends by its time-out."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def post(
-    url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: float
-) -> tuple[int, bytes]:
-    """Post a body and return status and body of the answer; blocks, follows no redirection."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=timeout_seconds)
-    try:
-        path = parts.path or "/"
-        target = f"{path}?{parts.query}" if parts.query else path
-        connection.request("POST", target, body, dict(headers))
-        response = connection.getresponse()
-        return response.status, response.read(ANSWER_BYTES_MAX)
-    finally:
-        connection.close()
+        """Nothing is kept between invocations."""

@@ -1,10 +1,12 @@
 """Functions as they are called: Python processes, endpoints and commands, and how they fail."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
 import shlex
+import socket
 import sys
 import threading
 import time
@@ -303,6 +305,47 @@ def test_an_endpoint_fails_by_its_status(endpoint):
 def test_an_endpoint_that_takes_too_long_has_failed(endpoint):
     (outcome,) = call(http(endpoint, "/slow", timeout_seconds=0.2), EVENT)
     assert "timed out" in outcome.error
+
+
+def test_an_endpoint_may_answer_in_chunks_or_until_it_hangs_up(raw_endpoint):
+    for answer in (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n[1,2\r\n1\r\n]\r\n0\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n[1,2]",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n[1,2]",
+    ):
+        (outcome,) = call(raw_endpoint(answer), EVENT)
+        assert outcome.answer == [1, 2]
+
+
+def test_an_answer_that_makes_no_sense_is_a_failure(raw_endpoint):
+    for answer in (b"", b"hello\r\n\r\n"):
+        (outcome,) = call(raw_endpoint(answer), EVENT)
+        assert outcome.error
+        assert outcome.is_invoked
+
+
+@pytest.fixture
+def raw_endpoint():
+    """Listen for one connection, which is answered with some bytes and closed."""
+    with contextlib.ExitStack() as stack:
+
+        def answer_once(listening, answer):
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(1 << 16)
+
+        def make(answer):
+            listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            thread = threading.Thread(target=answer_once, args=(listening, answer))
+            thread.start()
+            stack.callback(thread.join)
+            port = listening.getsockname()[1]
+            return FunctionRecord("hook", "http", f"http://127.0.0.1:{port}/")
+
+        yield make
 
 
 def test_an_endpoint_nobody_listens_at_is_unreachable(endpoint):
