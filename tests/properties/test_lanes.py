@@ -1,6 +1,6 @@
 """Lanes under any settings and any answers: nothing lost, nothing out of order."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.model.triggers import MappingRecord
@@ -54,6 +54,7 @@ ANSWERS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(mapping=mappings(), answers=ANSWERS, arrivals=st.lists(st.integers(0, 90), max_size=25))
 def test_each_record_is_taken_or_given_up_once_and_in_order(mapping, answers, arrivals):
     lane, function = Lane(mapping), Function(answers)

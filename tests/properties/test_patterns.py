@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.model.patterns import PatternError, parse_pattern
@@ -29,6 +29,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(pattern=JSON, record=JSON)
 def test_any_document_is_a_pattern_or_refused(pattern, record):
     try:
@@ -38,6 +39,7 @@ def test_any_document_is_a_pattern_or_refused(pattern, record):
     assert parsed.matches(record) in (True, False)
 
 
+@settings(deadline=None)
 @given(value=SCALARS)
 def test_a_value_matches_itself_and_not_its_absence(value):
     pattern = parse_pattern(json.dumps({"a": [value]}))
@@ -46,6 +48,7 @@ def test_a_value_matches_itself_and_not_its_absence(value):
     assert not pattern.matches({})
 
 
+@settings(deadline=None)
 @given(value=SCALARS, other=SCALARS)
 def test_anything_but_is_the_opposite_of_equal(value, other):
     try:
