@@ -39,6 +39,8 @@ EXPECTED = (
             "parameter-values-invalid error",
             "putItem.test.ts::PutItem — exact error messages empty string set: full "
             "parameter-values-invalid error",
+            "putItem.test.ts::PutItem — exact error messages empty table name: minimum length 1 "
+            "error",
             "putItem.test.ts::PutItem — exact error messages mixing expression and "
             "non-expression: full conflict error",
             "updateItem.test.ts::UpdateItem — exact error messages empty UpdateExpression",
@@ -52,9 +54,25 @@ EXPECTED = (
             "ExpressionAttributeValues",
         )
     ),
-    Difference(
-        "tier3/validation-ordering/batchOperations.test.ts::Batch operations — validation "
-        "ordering BatchGetItem rejects empty RequestItems",
-        REWORDED,
+    *(
+        Difference(f"tier3/validation-ordering/{test}", REWORDED)
+        for test in (
+            "batchOperations.test.ts::Batch operations — validation ordering BatchGetItem rejects "
+            "empty RequestItems",
+            "deleteItem.test.ts::DeleteItem — validation ordering empty TableName reports only "
+            "tableName constraint",
+            "deleteItem.test.ts::DeleteItem — validation ordering reports invalid ReturnValues and "
+            "invalid ReturnConsumedCapacity together",
+            "putItem.test.ts::PutItem — validation ordering empty TableName reports tableName "
+            "constraint (stops early)",
+            "putItem.test.ts::PutItem — validation ordering empty TableName with invalid "
+            "ReturnValues reports only tableName",
+            "putItem.test.ts::PutItem — validation ordering reports invalid "
+            "ReturnConsumedCapacity, ReturnItemCollectionMetrics, and ReturnValues together",
+            "updateItem.test.ts::UpdateItem — validation ordering empty TableName reports only "
+            "tableName constraint",
+            "updateItem.test.ts::UpdateItem — validation ordering reports invalid ReturnValues and "
+            "invalid ReturnConsumedCapacity together",
+        )
     ),
 )

@@ -113,13 +113,14 @@ class String(Shape):
     def collect(self, value: Any, place: Place, found: Violations) -> None:
         if self.enum:
             if value not in self.enum:
-                found.add(
+                text = found.add(
                     place,
                     value,
                     f"Member must satisfy enum value set: [{', '.join(self.enum)}]",
                     alone=None if self.is_joined else self.generic,
-                    newer=self.generic if self.is_joined else None,
                 )
+                if self.is_joined and self.generic is not None:
+                    found.reword(text, self.generic)
             return
         if self.regex is not None and self.regex.fullmatch(value) is None:
             found.add(

@@ -77,12 +77,11 @@ class Violations:
         named: bool = False,
         late: bool = False,
         alone: str | None = None,
-        newer: str | None = None,
         echo: str | None = None,
-    ) -> None:
-        """Add one; `named` words it without the value, `late` yields to any other.
+    ) -> str:
+        """Add one and return its text; `named` leaves out the value, `late` yields to any other.
 
-        `newer` is its newer wording, `alone` one that stands for the whole answer.
+        `alone` is its newer wording if that stands for the whole answer.
         """
         if value is None:
             self._is_older = True
@@ -94,10 +93,13 @@ class Violations:
         if alone is not None and self._alone is None:
             self._alone = alone
         text = f"{text} failed to satisfy constraint: {constraint}"
-        if newer is not None:
-            self._newer[text] = newer
         texts = self._late if late else self._texts
         texts.append(text)
+        return text
+
+    def reword(self, text: str, newer: str) -> None:
+        """Note the newer wording of a text that was added."""
+        self._newer[text] = newer
 
     def raise_any(self) -> None:
         """Raise ValidationException if anything was found."""
