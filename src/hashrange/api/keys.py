@@ -25,17 +25,19 @@ _MISMATCH = "The provided key element does not match the schema"
 
 def request_key(table: Table, key: Item) -> bytes:
     """Return the key bytes for the Key of a request, which must be exactly the key attributes."""
-    if len(key) != len(table.parts):
+    parts = table.parts
+    if len(key) != len(parts):
         raise ValidationException(_MISMATCH)
-    for part in table.parts:
+    empty: KeyPart | None = None
+    for part in parts:
         value = key.get(part.name)
         if value is None or part.type not in value:
             raise ValidationException(_MISMATCH)
-    for part in table.parts:
-        if not key[part.name][part.type]:
-            raise ValidationException(_NOT_VALID + _empty_text(part) + f" Key: {part.name}")
-    _check_lengths(table.parts[:1], table.parts[1:], key)
-    return item_key(table.parts, key)
+        if not value[part.type]:
+            empty = empty or part
+    if empty is not None:
+        raise ValidationException(_NOT_VALID + _empty_text(empty) + f" Key: {empty.name}")
+    return _encoded(parts, key)
 
 
 def put_key(table: Table, item: Item) -> bytes:
@@ -52,8 +54,15 @@ def put_key(table: Table, item: Item) -> bytes:
             )
         if not value[part.type]:
             raise ValidationException(_NOT_VALID + _empty_text(part) + f" Key: {part.name}")
-    _check_lengths(table.parts[:1], table.parts[1:], item)
-    return item_key(table.parts, item)
+    return _encoded(table.parts, item)
+
+
+def _encoded(parts: tuple[KeyPart, ...], item: Item) -> bytes:
+    encoded = item_key(parts, item)
+    # An encoding is never shorter than what it encodes, so most keys need no measuring.
+    if len(encoded) > SORT_KEY_BYTES_MAX:
+        _check_lengths(parts[:1], parts[1:], item)
+    return encoded
 
 
 def check_batch_put(table: Table, item: Item) -> None:
