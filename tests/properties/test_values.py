@@ -118,3 +118,20 @@ def turned(value: Value) -> Value:
     if kind == "M":
         return {kind: {name: turned(element) for name, element in reversed(content.items())}}
     return dict(value)
+
+
+def outcome(item: Item) -> object:
+    """Return the size and what became of the item, or the refusal."""
+    try:
+        return values.check_item(item), item
+    except ClientError as error:
+        return type(error), error.message
+
+
+@given(st.dictionaries(names, st.one_of(anything, good_values), max_size=4))
+def test_the_fast_walk_and_the_close_look_agree(item: Item) -> None:
+    fast = outcome(copy.deepcopy(item))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "_strings_size", lambda item: None)
+        patch.setattr(values, "_plain_size", lambda item, bytes_max: None)
+        assert outcome(copy.deepcopy(item)) == fast

@@ -51,7 +51,7 @@ def _check_write(request: Request, kind: Kind, wording: int) -> tuple[int, Write
 
 def check_put(item: Item, wording: int) -> int:
     """Check the values of an item to be put, and its size, which is returned."""
-    size = check_item(item, wording)
+    size = check_item(item, wording, ITEM_BYTES_MAX)
     if size > ITEM_BYTES_MAX:
         raise ValidationException("Item size has exceeded the maximum allowed size")
     return size

@@ -158,6 +158,8 @@ def size(text: str) -> int:
     from the decimal point in both directions; leading and trailing zero pairs are free. A negative
     number takes one more, except when it is as long as a number can be.
     """
+    if text.isdecimal() and text[-1] != "0":
+        return (len(text) + 3) // 2
     if text == "0":
         return 1
     negative = text[0] == "-"

@@ -82,9 +82,9 @@ def check_types(value: object) -> None:
             continue
         if not isinstance(value, dict):
             raise mistyped(value, "AttributeValue")
-        nested: list[object] = []
+        nested: list[object] | None = None
         for kind, content in value.items():
-            if content is None:
+            if content is None or (type(content) is str and (kind == "S" or kind == "N")):
                 continue
             if kind in _SCALARS:
                 _check_scalar(content, _SCALARS[kind])
@@ -92,12 +92,13 @@ def check_types(value: object) -> None:
                 for member in _expect_list(content):
                     _check_scalar(member, _SETS[kind])
             elif kind == "L":
-                nested.extend(_expect_list(content))
+                nested = [*(nested or ()), *_expect_list(content)]
             elif kind == "M":
                 if not isinstance(content, dict):
                     raise mistyped(content, "Map")
-                nested.extend(content.values())
-        pending.extend(reversed(nested))
+                nested = [*(nested or ()), *content.values()]
+        if nested is not None:
+            pending.extend(reversed(nested))
 
 
 def _expect_list(content: object) -> list[object]:

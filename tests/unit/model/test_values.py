@@ -173,6 +173,11 @@ def test_nesting_is_bounded_at_32_levels(kind: str) -> None:
         assert refusal({"a": deep(levels, kind)}).message == TOO_DEEP
 
 
+def test_an_item_far_too_large_is_not_walked_to_its_end() -> None:
+    unseen = {"L": [{"N": "not a number"}] * 1000}
+    assert values.check_item({"a": {"L": [unseen]}, "b": {"L": [{"S": ""}] * 100}}, BARE, 50) > 50
+
+
 def test_empty_name_in_the_item_is_reported_before_depth() -> None:
     assert refusal({"d": deep(100), "": {"S": "x"}}).message == "Empty attribute name"
 
