@@ -19,7 +19,7 @@ from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
 from hashrange.model.keys import encode_part, placement, prefix_part, successor
 from hashrange.model.schema import KeyPart
 from hashrange.model.values import Item
-from hashrange.storage.layout import HEADER_BYTES, unpack_item
+from hashrange.storage.layout import HEADER_BYTES, unpack_items
 
 _CHUNK_ROWS = 256
 
@@ -139,16 +139,23 @@ async def read_page(
 
 def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes | None:
     """Add rows to a page; return the row with which it reached its size, if one did."""
+    scanned_bytes = page.scanned_bytes
+    scanned: list[bytes] = []
+    last = None
     for _, row in rows:
-        page.scanned_count += 1
-        page.scanned_bytes += int.from_bytes(row[:HEADER_BYTES], "little")
-        if condition is None:
-            page.rows.append(row)
-        else:
-            item = unpack_item(row)
-            if condition.matches(item):
+        scanned.append(row)
+        scanned_bytes += int.from_bytes(row[:HEADER_BYTES], "little")
+        if scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
+            last = row
+            break
+    page.scanned_bytes = scanned_bytes
+    page.scanned_count += len(scanned)
+    if condition is None:
+        page.rows += scanned
+    else:
+        matches = condition.matches
+        for row, item in zip(scanned, unpack_items(scanned), strict=True):
+            if matches(item):
                 page.rows.append(row)
                 page.items.append(item)
-        if page.scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
-            return row
-    return None
+    return last

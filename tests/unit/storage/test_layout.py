@@ -22,6 +22,7 @@ from hashrange.storage.layout import (
     segment_bounds,
     splice,
     unpack_item,
+    unpack_items,
     unpack_tally,
 )
 from hashrange.storage.tokens import TokenCheck
@@ -90,6 +91,8 @@ def test_a_record_without_newer_members_has_their_defaults() -> None:
 def test_what_is_no_item_row_is_corruption(row: bytes) -> None:
     with pytest.raises(CorruptionError):
         unpack_item(row)
+    with pytest.raises(CorruptionError):
+        unpack_items([pack_item({}, 0), row])
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 7, 1_000_000])
