@@ -11,7 +11,7 @@ from typing import Any
 from hashrange.errors import ValidationException
 from hashrange.expressions.updates import Update
 from hashrange.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from hashrange.model.keys import index_key, item_key
+from hashrange.model.keys import item_key
 from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item, Value, value_size
 
@@ -157,28 +157,6 @@ def _check_index_type(index: Index, part: KeyPart, value: Value) -> None:
             f"{_INVALID}Type mismatch for Index Key {part.name} Expected: {part.type} "
             f"Actual: {next(iter(value))} IndexName: {index.name}"
         )
-
-
-def start_key(table: Table, index: Index | None, key: Item) -> bytes:
-    """Return the key bytes to go on from, for an ExclusiveStartKey."""
-    names = set(table.key_names)
-    if index is not None:
-        names.update(index.key_names)
-    if set(key) != names:
-        raise ValidationException("The provided starting key is invalid")
-    for name, value in key.items():
-        kind = table.key_types[name]
-        if kind not in value or not value[kind]:
-            raise ValidationException(
-                "The provided starting key is invalid: " + _MISMATCH
-                if kind not in value
-                else _NOT_VALID + _empty_text(KeyPart(name, kind)) + f" Key: {name}"
-            )
-    if index is None:
-        return item_key(table.parts, key)
-    position = index_key(index, table, key)
-    assert position is not None
-    return position
 
 
 def key_of(table: Table, index: Index | None, item: Item) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def _find_span(
     if start is not None:
         check_start_names(source, start)
         check_start_parts(start, source.partition)
-    keys = arguments.key_condition.bind(source.partition, source.sort)
+    index_name = None if source.index is None else source.index.name
+    keys = arguments.key_condition.bind(source.partition, source.sort, index_name)
     reverse = request.get("ScanIndexForward") is False
     span = query_span(source.store, source.partition, source.sort, keys, reverse=reverse)
     if start is None:

@@ -87,8 +87,13 @@ class KeyCondition:
         """The attributes it has conditions on."""
         return frozenset(self._tests)
 
-    def bind(self, partition: tuple[KeyPart, ...], sort: tuple[KeyPart, ...]) -> KeyRange:
-        """Fit the conditions to a key schema."""
+    def bind(
+        self,
+        partition: tuple[KeyPart, ...],
+        sort: tuple[KeyPart, ...],
+        index_name: str | None = None,
+    ) -> KeyRange:
+        """Fit the conditions to the key schema of a table, or of the index of this name."""
         tests = self._tests
         parts = len(partition) + len(sort)
         if len(tests) > parts:
@@ -110,7 +115,7 @@ class KeyCondition:
                 raise ValidationException("Query key condition not supported")
         for part in (*partition, *sort):
             if part.name in tests:
-                _check_operands(tests[part.name], part)
+                _check_operands(tests[part.name], part, index_name)
         return self._range(partition, sort)
 
     def _check_sort(self, fixed: int, sort: tuple[KeyPart, ...]) -> None:
@@ -152,7 +157,7 @@ def _missed(part: KeyPart) -> ValidationException:
     return ValidationException(f"Query condition missed key schema element: {part.name}")
 
 
-def _check_operands(test: KeyTest, part: KeyPart) -> None:
+def _check_operands(test: KeyTest, part: KeyPart, index_name: str | None) -> None:
     for operand in test.operands:
         if part.type not in operand:
             raise ValidationException(
@@ -161,9 +166,13 @@ def _check_operands(test: KeyTest, part: KeyPart) -> None:
             )
         if not operand[part.type]:
             kind = "string" if part.type == "S" else "binary"
+            text = f"The AttributeValue for a key attribute cannot contain an empty {kind} value."
             raise ValidationException(
-                "One or more parameter values are not valid. The AttributeValue for a key "
-                f"attribute cannot contain an empty {kind} value. Key: {part.name}"
+                f"One or more parameter values are not valid. {text} Key: {part.name}"
+                if index_name is None
+                else "One or more parameter values are not valid. A value specified for a "
+                f"secondary index key is not supported. {text} IndexName: {index_name}, "
+                f"IndexKey: {part.name}"
             )
 
 
