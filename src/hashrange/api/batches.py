@@ -65,6 +65,7 @@ async def batch_get_item(context: Context, request: Request) -> Response:
         part.bind(await context.catalog.table(context.account, context.region, part.name))
     rows = await context.engine.read([key for part in parts for key in part.keys])
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
+    counts_units = capacity_detail(request) is not None
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
     for part in parts:
@@ -78,7 +79,8 @@ async def batch_get_item(context: Context, request: Request) -> Response:
                 response["UnprocessedKeys"][part.name] = part.unprocessed(position)
                 break
             room -= size
-            capacity.table_units += read_units(size, consistent=part.consistent)
+            if counts_units:
+                capacity.table_units += read_units(size, consistent=part.consistent)
             if row is not None:
                 items.append(_shown(row, part.projection))
         response["Responses"][part.name] = items
