@@ -134,6 +134,9 @@ def check_values(values: object, wording: int = BARE) -> int:
     """Check and normalise ExpressionAttributeValues; return the size of names and values."""
     if type(values) is not dict:
         raise mistyped(values, "Map")
+    plain = _plain_size(values, None)
+    if plain is not None:
+        return plain
     size = 0
     for name, value in values.items():
         size += len(name.encode())
