@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.model import keys, values
+from hashrange.model import comparison, keys, values
 from hashrange.model.schema import KeyPart
 from hashrange.model.values import Value
 
@@ -43,7 +43,7 @@ parts = st.one_of(
 def test_order_of_encodings_is_order_of_values(pair: tuple[str, Value, Value]) -> None:
     type, left, right = pair
     low, high = keys.encode_part(type, left), keys.encode_part(type, right)
-    assert (low > high) - (low < high) == values.compare(left, right)
+    assert (low > high) - (low < high) == comparison.compare(left, right)
 
 
 @given(pairs)
@@ -89,4 +89,4 @@ def test_successor_is_above_all_that_starts_with_the_prefix(prefix: bytes, rest:
 @given(numbers, numbers)
 def test_order_of_numbers_agrees_with_decimal(left: Value, right: Value) -> None:
     low, high = Decimal(left["N"]), Decimal(right["N"])
-    assert values.compare(left, right) == (low > high) - (low < high)
+    assert comparison.compare(left, right) == (low > high) - (low < high)

@@ -13,9 +13,10 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
 from hashrange.expressions.key_conditions import KeyRange
 from hashrange.expressions.partiql.where import AttributeTest, Conjunct, Where
+from hashrange.model.comparison import equal
 from hashrange.model.keys import encode_part
 from hashrange.model.schema import KeyPart, Table
-from hashrange.model.values import Item, Value, equal
+from hashrange.model.values import Item, Value
 from hashrange.storage.reads import Span, query_span
 
 _RANGES: Final = frozenset(("=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"))

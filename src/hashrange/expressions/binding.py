@@ -15,7 +15,8 @@ from hashrange.errors import ValidationException
 from hashrange.expressions.nodes import Element, Operand, Path, PathNode, ValueNode
 from hashrange.expressions.parser import invalid
 from hashrange.expressions.paths import PathSet, print_path
-from hashrange.model.values import Value, compare
+from hashrange.model.comparison import compare
+from hashrange.model.values import Value
 
 NamePairs = tuple[tuple[str, str], ...]
 """Names by placeholder, in the form expressions are kept under."""

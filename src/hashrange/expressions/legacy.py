@@ -32,7 +32,8 @@ from hashrange.expressions.predicates import (
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.update_operands import GivenValue
 from hashrange.expressions.updates import TYPE_NAMES, Action, Update, order_actions
-from hashrange.model.values import Value, check_value, compare
+from hashrange.model.comparison import compare
+from hashrange.model.values import Value, check_value
 
 _INVALID: Final = "One or more parameter values were invalid: "
 _MISMATCH: Final = "Type mismatch for attribute to update"

@@ -11,7 +11,8 @@ from typing import Final, Protocol, final
 
 from hashrange.expressions.binding import Values
 from hashrange.expressions.operands import Evaluable
-from hashrange.model.values import Item, Value, compare, equal
+from hashrange.model.comparison import compare, equal
+from hashrange.model.values import Item, Value
 
 _ORDERED: Final = frozenset(("S", "N", "B"))
 _SET_OF: Final = {"S": "SS", "N": "NS", "B": "BS"}

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from hashrange.engine.base import Changes
 from hashrange.limits import WRITE_UNIT_BYTES
+from hashrange.model.comparison import equal
 from hashrange.model.keys import index_key
 from hashrange.model.schema import Index, Table
-from hashrange.model.values import Item, equal, item_size
+from hashrange.model.values import Item, item_size
 from hashrange.storage.layout import pack_item, row_size, unpack_item
 
 
