@@ -3,9 +3,11 @@
 Order counts where DynamoDB promises one (query results, transaction reads) and not elsewhere (sets,
 batch answers, scans). Paged reads are walked to their end on both sides: pages of a query over a
 table must agree one by one; where the order of equal keys or of partitions is free, the whole must.
+A query over an index is in the order of its sort keys, among equal ones in any.
 """
 
 import dataclasses
+import itertools
 import json
 import re
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from tests.harness.endpoint import Endpoint, Reply
 
 PAGES_MAX = 300
+PAGED = ("Query", "Scan", "ExecuteStatement")
 UNORDERED = frozenset(("SS", "NS", "BS"))
 PLACEHOLDER = re.compile(r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\{[^}]*\}|[:#][nv]\d+|-?\d+(\.\d+)?""")
 
@@ -23,14 +26,18 @@ class Answer:
 
     reply: Reply
     pages: list[dict[str, Any]]
+    # The sort key attribute of the index that a query reads.
+    sort: str | None = None
 
 
 def ask(endpoint: Endpoint, operation: str, body: Any) -> Answer:
     """Send a request and walk its pages."""
     first = endpoint.call(operation, body)
     pages = [first.body] if first.status == 200 else []
-    if first.status != 200 or operation not in ("Query", "Scan"):
+    if first.status != 200 or operation not in PAGED:
         return Answer(first, pages)
+    if operation == "ExecuteStatement":
+        return walk(endpoint, operation, body, Answer(first, pages))
     for request in scans_of(body):
         reply = first if request == body else endpoint.call(operation, request)
         if request != body:
@@ -46,6 +53,17 @@ def ask(endpoint: Endpoint, operation: str, body: Any) -> Answer:
     return Answer(first, pages)
 
 
+def walk(endpoint: Endpoint, operation: str, body: dict[str, Any], answer: Answer) -> Answer:
+    """Follow the NextTokens of a statement."""
+    reply = answer.reply
+    while reply.status == 200 and reply.body.get("NextToken"):
+        if len(answer.pages) > PAGES_MAX:
+            return Answer(Reply(reply.status, "EndlessPages", "", reply.body), answer.pages)
+        reply = endpoint.call(operation, {**body, "NextToken": reply.body["NextToken"]})
+        answer.pages.append(reply.body)
+    return answer if reply.status == 200 else Answer(reply, answer.pages)
+
+
 def scans_of(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a request for every segment of a parallel scan, the asked one first."""
     total = body.get("TotalSegments")
@@ -56,15 +74,13 @@ def scans_of(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def canonical(node: Any) -> Any:
-    """Return a body with sets sorted, without the collection metrics DynamoDB Local lacks."""
+    """Return a body with sets sorted."""
     if isinstance(node, list):
         return [canonical(child) for child in node]
     if not isinstance(node, dict):
         return node
     found = {}
     for key, child in node.items():
-        if key == "ItemCollectionMetrics":
-            continue
         if key in UNORDERED and isinstance(child, list) and all(isinstance(c, str) for c in child):
             found[key] = sorted(child)
         elif key == "ConsumedCapacity" and isinstance(child, list):
@@ -82,11 +98,13 @@ def unordered(nodes: list[Any]) -> list[Any]:
     return sorted(nodes, key=as_text)
 
 
-def totals(pages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what all pages say together, regardless of order."""
+def totals(answer: Answer) -> dict[str, Any]:
+    """Return what all pages say together, regardless of the order of equal sort keys."""
+    pages = answer.pages
     items = [item for page in pages for item in page.get("Items", [])]
+    runs = [list(run) for _, run in itertools.groupby(items, lambda item: item.get(answer.sort))]
     found: dict[str, Any] = {
-        "Items": unordered(canonical(items)),
+        "Items": [item for run in runs for item in unordered(canonical(run))],
         "Count": sum(page.get("Count", 0) for page in pages),
         "ScannedCount": sum(page.get("ScannedCount", 0) for page in pages),
     }
@@ -98,7 +116,9 @@ def totals(pages: list[dict[str, Any]]) -> dict[str, Any]:
 def comparable(operation: str, body: dict[str, Any], answer: Answer) -> Any:
     """Return that part of a successful answer which must agree."""
     if operation == "Scan" or (operation == "Query" and body.get("IndexName")):
-        return totals(answer.pages)
+        return totals(answer)
+    if operation == "ExecuteStatement":
+        return totals(answer)["Items"]
     if operation == "Query":
         return canonical(answer.pages)
     found = canonical(answer.reply.body)

@@ -64,7 +64,9 @@ def draw_path(terms: Terms, kind: str | None = None) -> tuple[str, str]:
         return f"{terms.name('m')}.{terms.name(chosen)}", ATTRIBUTES[chosen]
     if roll < 0.18:
         return f"{terms.name('l')}[{random.choice((0, 0, 0, 1, 2, 9))}]", "*"
-    if roll < 0.20:
+    if roll < 0.195:
+        return f"{terms.name(random.choice(terms.attributes))}{random.choice(('.x', '[0]'))}", "*"
+    if roll < 0.21:
         return f"{terms.name('m')}.{terms.name('l')}[0].{terms.name('x')}", "*"
     fitting = [a for a in terms.attributes if kind is None or ATTRIBUTES.get(a, "S") == kind]
     chosen = random.choice(fitting or terms.attributes)

@@ -38,7 +38,7 @@ def shorten_expressions(
     """Take runs of tokens out of the expressions."""
     for path in every_place(body):
         text = parent_of(body, path)[path[-1]]
-        if not (isinstance(text, str) and str(path[-1]).endswith("Expression")):
+        if not (isinstance(text, str) and str(path[-1]).endswith(("Expression", "Statement"))):
             continue
         tokens = text.split(" ")
         for width in range(min(12, len(tokens) - 1), 0, -1):

@@ -4,7 +4,7 @@ import dataclasses
 from random import Random
 from typing import Any
 
-from tests.differential import legacy, mutations, tables, values
+from tests.differential import legacy, mutations, statements, tables, values
 from tests.differential.expressions import (
     Terms,
     draw_condition,
@@ -28,7 +28,8 @@ class Request:
     tables: list[Table]
 
     def is_read(self) -> bool:
-        return self.operation in READS
+        is_select = str(self.body.get("Statement")).startswith("SELECT")
+        return self.operation in READS or is_select
 
 
 READS = frozenset(("GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"))
@@ -52,6 +53,7 @@ class Generator:
             "BatchWriteItem": (self.batch_write, 4),
             "TransactGetItems": (self.transact_get, 3),
             "TransactWriteItems": (self.transact_write, 6),
+            "ExecuteStatement": (self.execute, 14),
         }
 
     def draw(self, only: str | None = None) -> Request:
@@ -306,6 +308,10 @@ class Generator:
         body: dict[str, Any] = {"RequestItems": wanted}
         self.extras(body, "ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
         return body, chosen
+
+    def execute(self) -> tuple[dict[str, Any], list[Table]]:
+        table = self.table()
+        return statements.draw_execute(self.random, table), [table]
 
     def transact_get(self) -> tuple[dict[str, Any], list[Table]]:
         gets = []

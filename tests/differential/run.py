@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import re
 from random import Random
 from typing import Any
 
@@ -23,6 +24,7 @@ ROUND_REQUESTS = 500
 ROUND_TABLES = 5
 ITEMS_AT_FIRST = 14
 CONTROL_SHARE = 0.04
+ORDER_BY = re.compile(r'ORDER BY "(\w+)"')
 # Parts of a table description which hold times, names of the installation or sizes counted late.
 VOLATILE = frozenset(
     (
@@ -64,6 +66,8 @@ class Run:
         self.only = only
         self.report = Report()
         self.rounds = 0
+        # Sort key attributes by table and index.
+        self.sorts: dict[tuple[str, str], str | None] = {}
         self.followers = (streams.Follower(local), streams.Follower(ours))
 
     def round(self, count: int) -> None:
@@ -95,6 +99,8 @@ class Run:
             if reply.status != 200:
                 raise RuntimeError(f"{endpoint.url} refuses {request}: {reply.message}")
             endpoint.wait_active(table.name)
+        for index in table.indexes:
+            self.sorts[table.name, index.name] = index.key.sort
         for _ in range(ITEMS_AT_FIRST):
             item = tables.draw_item(self.random, table)
             self.step(Request("PutItem", {"TableName": table.name, "Item": item}, [table]))
@@ -122,7 +128,17 @@ class Run:
             streams.stream_difference(*self.followers, request.tables)
 
     def ask_both(self, operation: str, body: Any) -> tuple[Answer, Answer]:
-        return ask(self.local, operation, body), ask(self.ours, operation, body)
+        answers = ask(self.local, operation, body), ask(self.ours, operation, body)
+        if operation == "Query":
+            for answer in answers:
+                answer.sort = self.sorts.get(
+                    (str(body.get("TableName")), str(body.get("IndexName")))
+                )
+        order = ORDER_BY.search(str(body.get("Statement"))) if isinstance(body, dict) else None
+        if order and "Limit" not in body:
+            for answer in answers:
+                answer.sort = order.group(1)
+        return answers
 
     def compare(
         self, operation: str, body: Any, answers: tuple[Answer, Answer], is_counted: bool = True
