@@ -213,12 +213,8 @@ def _plain_size(item: Item, bytes_max: int | None) -> int | None:
                     return None
                 size += _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
                 nested.extend(content)
-            elif kind == "BOOL":
-                if type(content) is not bool:
-                    return None
-                size += 1
-            elif kind == "NULL":
-                if content is not True:
+            elif kind == "BOOL" or kind == "NULL":
+                if content is not True and (kind == "NULL" or content is not False):
                     return None
                 size += 1
             else:
