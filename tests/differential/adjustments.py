@@ -180,7 +180,9 @@ def drop_collection_metrics(case: Case) -> bool:
 def drop_empty_last_page(case: Case) -> bool:
     """Leave out the empty page after a full one that DynamoDB Local knows to be the last."""
     local, ours = case.local.pages, case.ours.pages
-    if case.operation != "Query" or len(ours) != len(local) + 1 or ours[-1].get("ScannedCount"):
+    if case.operation != "Query" or not local or len(ours) != len(local) + 1:
+        return False
+    if ours[-1].get("ScannedCount"):
         return False
     ours.pop()
     ours[-1].pop("LastEvaluatedKey", None)
