@@ -180,10 +180,10 @@ def reasons_of(reply: Reply) -> list[str]:
 def is_earlier_reason(case: Case) -> bool:
     """Ours cancels for what the schema shows; DynamoDB Local looks at conditions as well."""
     theirs, mine = (reasons_of(reply) for reply in replies(case))
-    return len(theirs) == len(mine) and all(
-        right == left or (right == "None" and "ValidationError" in mine)
-        for left, right in zip(theirs, mine, strict=True)
-    )
+    if len(theirs) != len(mine) or "ValidationError" not in mine:
+        return False
+    pairs = [pair for pair in zip(theirs, mine, strict=True) if pair[0] != pair[1]]
+    return all(left == "ConditionalCheckFailed" or right == "None" for left, right in pairs)
 
 
 def is_duplicate_item(case: Case) -> bool:
