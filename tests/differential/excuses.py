@@ -68,7 +68,7 @@ def is_cancelled(case: Case) -> bool:
         and case.ours.reply.error == "TransactionCanceledException"
         and "ValidationError" in case.ours.reply.message
         and (case.local.reply.status == 400 or case.operation == "TransactWriteItems")
-        and ("[" not in case.local.reply.message or "[ValidationError]" in case.local.reply.message)
+        and reasons_of(case.local.reply) in ([], ["ValidationError"])
     )
 
 
