@@ -14,6 +14,7 @@ from tests.differential.wording import (
     RUN_TIME_REFUSALS,
     SCHEMA_STEP,
     SELECT,
+    STATEMENT_REFUSALS,
     UNKNOWN_CONSTRAINTS,
     VALUES_STEP,
     step_of,
@@ -160,7 +161,8 @@ def is_wrapped(case: Case) -> bool:
 def is_index_key(case: Case) -> bool:
     """DynamoDB Local lets some updates give an index key another type."""
     local, ours = replies(case)
-    return local.status == 200 and "Type mismatch for Index Key" in ours.message
+    texts = ("Type mismatch for Index Key", "update the secondary index key to unsupported type")
+    return local.status == 200 and any(text in ours.message for text in texts)
 
 
 def is_mixed_batch(case: Case) -> bool:
@@ -202,6 +204,49 @@ def is_broken_order(case: Case) -> bool:
     local, ours = replies(case)
     is_ordered = " ORDER BY " in str(case.body.get("Statement"))
     return is_ordered and local.status == 500 and ours.status == 200
+
+
+def is_reserved(case: Case) -> bool:
+    """DynamoDB Local takes the reserved word size for a name."""
+    text = "Attribute name is a reserved keyword; reserved keyword: size"
+    return case.ours.reply.message.endswith(text)
+
+
+def is_end_of_span(case: Case) -> bool:
+    """DynamoDB Local refuses a starting key at the far end of what a query reads."""
+    local, ours = replies(case)
+    text = "The provided starting key does not match the range key predicate"
+    is_empty = ours.status == 200 and ours.body.get("ScannedCount") == 0
+    return case.operation == "Query" and local.message == text and is_empty
+
+
+def is_lost_place(case: Case) -> bool:
+    """DynamoDB Local does not understand the LastEvaluatedKey it returned itself."""
+    is_begun = bool(case.local.pages) and "Items" in case.local.pages[0]
+    text = "Type mismatch for attribute to update"
+    return is_begun and case.local.reply.message == text and case.ours.reply.status == 200
+
+
+def is_other_part(case: Case) -> bool:
+    """Several parts of a BatchGetItem are wrong; ours looks at one after the other."""
+    local, ours = replies(case)
+    return (
+        case.operation == "BatchGetItem"
+        and len(case.body.get("RequestItems") or ()) > 1
+        and local.error == ours.error == "ValidationException"
+    )
+
+
+def is_unparsed(case: Case) -> bool:
+    start = "Statement wasn't well formed, can't be processed: "
+    return all(reply.message.startswith(start) for reply in replies(case))
+
+
+def is_other_refusal(case: Case) -> bool:
+    """Several things are wrong with a statement itself."""
+    return case.operation == "ExecuteStatement" and all(
+        reply.status == 400 and STATEMENT_REFUSALS.search(reply.message) for reply in replies(case)
+    )
 
 
 def is_select_list(case: Case) -> bool:
@@ -383,6 +428,42 @@ RULES = (
         "the list of a SELECT is looked at after its index and its condition",
         "dynamodb-conformance partiql",
         is_select_list,
+    ),
+    Rule(
+        "size",
+        "size is a reserved word, DynamoDB Local takes it for a name",
+        "Developer Guide, reserved words",
+        is_reserved,
+    ),
+    Rule(
+        "starting keys at the end",
+        "a query may go on from the last key of its range, and finds nothing",
+        "API reference, Query: LastEvaluatedKey is a valid ExclusiveStartKey",
+        is_end_of_span,
+    ),
+    Rule(
+        "pages DynamoDB Local cannot go on from",
+        "a LastEvaluatedKey is a valid ExclusiveStartKey; DynamoDB Local refuses some of its own",
+        "API reference, Scan: LastEvaluatedKey",
+        is_lost_place,
+    ),
+    Rule(
+        "parts of a batch",
+        "the tables of a BatchGetItem are looked at one after the other",
+        "dynalite's recorded answers",
+        is_other_part,
+    ),
+    Rule(
+        "statements that do not parse",
+        "the text says what was not expected, DynamoDB Local's repeats the statement",
+        "dynamodb-conformance partiql",
+        is_unparsed,
+    ),
+    Rule(
+        "several faults in a statement",
+        "any of several faults of the statement itself may be the one reported",
+        "no recorded answer tells the order",
+        is_other_refusal,
     ),
     Rule(
         "IS of a key attribute",

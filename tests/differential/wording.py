@@ -56,6 +56,8 @@ REWORDED = (
     ("One of the required keys was not given a value", "The provided key element does not match"),
     ("The supplied Item contains a null AttributeValue", "Supplied AttributeValue is empty"),
     ("The list of keys in RequestItems for BatchGetItem", "The provided key element does not mat"),
+    ("Invalid attribute value type", "The update expression attempted to update the secondary"),
+    ("Query key condition not supported", "Attempted conditional constraint is not an indexable"),
     ("Query key condition not supported", "The number of query conditions ("),
     ("Updates on index keys must be of the same data", "The update expression attempted to updat"),
     (f"{INVALID}Type mismatch for Index Key", "The update expression attempted to update the sec"),
@@ -137,6 +139,14 @@ CONVERTED = (
 
 SELECT = re.compile(r"choosing to get|ALL_PROJECTED_ATTRIBUTES can be used only")
 
+# What a statement can be refused for before its table is looked at.
+STATEMENT_REFUSALS = re.compile(
+    r"BETWEEN operator|Incorrect operand type|Unrecognized function|argument to SET_"
+    r"|Number of parameters|Supplied AttributeValue|not allowed in an update|may not be empty"
+    r"|contains duplicates|document paths|Duplicate identifiers|numeric value|must be distinct"
+    r"|ORDER BY clause"
+)
+
 # What an update can be refused for when it meets the item.
 RUN_TIME_REFUSALS = (
     "The document path provided in the update expression is invalid for update",
@@ -173,7 +183,7 @@ STEPS = tuple(
         r"unused in expressions",
         r"operator used in Key|condition in Key|BETWEEN condition|KeyConditionExpressions"
         r"|Conditions can be of length",
-        r"At least one of|must be specified when BillingMode",
+        r"At least one of|must be specified when BillingMode|One of GlobalSecondaryIndexUpdate",
         r"ResourceNotFoundException",
         r"Invalid table/index name",
         r"IndexName or TableName|specified index|ConsistentRead|Consistent reads",
@@ -184,7 +194,8 @@ STEPS = tuple(
         r"non-primary key attributes",
         r"does not project|ALL_ATTRIBUTES is not supported",
         # Keys of items against the schema.
-        r"key element|conditions on the keys|required keys|Missing the key|Type mismatch for key",
+        r"key element|conditions on the keys|required keys|Missing the key|Type mismatch for key"
+        r"|Invalid attribute value type",
         r"part of the key",
         r"Index Key|IndexKey|index key",
         r"must be scalars",

@@ -104,18 +104,14 @@ class KeyCondition:
         for part in partition:
             if part.name not in tests:
                 raise _missed(part)
-        self._check_sort(len(partition), sort)
-        for test in tests.values():
-            if test.operator not in _OPERATORS:
-                raise ValidationException(
-                    "Attempted conditional constraint is not an indexable operation"
-                )
         for part in partition:
+            _check_test(tests[part.name], part, index_name)
             if tests[part.name].operator != "=":
                 raise ValidationException("Query key condition not supported")
-        for part in (*partition, *sort):
+        self._check_sort(len(partition), sort)
+        for part in sort:
             if part.name in tests:
-                _check_operands(tests[part.name], part, index_name)
+                _check_test(tests[part.name], part, index_name)
         return self._range(partition, sort)
 
     def _check_sort(self, fixed: int, sort: tuple[KeyPart, ...]) -> None:
@@ -157,7 +153,10 @@ def _missed(part: KeyPart) -> ValidationException:
     return ValidationException(f"Query condition missed key schema element: {part.name}")
 
 
-def _check_operands(test: KeyTest, part: KeyPart, index_name: str | None) -> None:
+def _check_test(test: KeyTest, part: KeyPart, index_name: str | None) -> None:
+    """Refuse a condition that no key of this type can have."""
+    if test.operator not in _OPERATORS:
+        raise ValidationException("Attempted conditional constraint is not an indexable operation")
     for operand in test.operands:
         if part.type not in operand:
             raise ValidationException(
