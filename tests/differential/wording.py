@@ -57,6 +57,11 @@ REWORDED = (
     ("The supplied Item contains a null AttributeValue", "Supplied AttributeValue is empty"),
     ("The list of keys in RequestItems for BatchGetItem", "The provided key element does not mat"),
     ("Invalid attribute value type", "The update expression attempted to update the secondary"),
+    (
+        "Invalid attribute value type",
+        "One or more parameter values are not valid. The update expression attempted to update a",
+    ),
+    ("Nesting Levels have exceeded supported", "Nesting Levels have exceeded supported limits: "),
     ("Query key condition not supported", "Attempted conditional constraint is not an indexable"),
     ("Query key condition not supported", "The number of query conditions ("),
     ("Updates on index keys must be of the same data", "The update expression attempted to updat"),
