@@ -228,13 +228,20 @@ def is_lost_place(case: Case) -> bool:
 
 
 def is_other_part(case: Case) -> bool:
-    """Several parts of a BatchGetItem are wrong; ours looks at one after the other."""
+    """Several parts of a batch are wrong; ours looks at one table after the other."""
     local, ours = replies(case)
     return (
-        case.operation == "BatchGetItem"
+        case.operation in ("BatchGetItem", "BatchWriteItem")
         and len(case.body.get("RequestItems") or ()) > 1
         and local.error == ours.error == "ValidationException"
     )
+
+
+def is_redundant(case: Case) -> bool:
+    """Parentheses are redundant, and there is no condition in them."""
+    kinds = [re.search(r"Invalid \w+Expression: (.*)", reply.message) for reply in replies(case)]
+    texts = [kind.group(1) if kind else "" for kind in kinds]
+    return texts[0].startswith("Syntax error") and "redundant parentheses" in texts[1]
 
 
 def is_unparsed(case: Case) -> bool:
@@ -449,7 +456,7 @@ RULES = (
     ),
     Rule(
         "parts of a batch",
-        "the tables of a BatchGetItem are looked at one after the other",
+        "the tables of a batch are looked at one after the other",
         "dynalite's recorded answers",
         is_other_part,
     ),
@@ -464,6 +471,12 @@ RULES = (
         "any of several faults of the statement itself may be the one reported",
         "no recorded answer tells the order",
         is_other_refusal,
+    ),
+    Rule(
+        "redundant parentheses",
+        "redundant parentheses are reported as they are met, before a syntax error behind them",
+        "no recorded answer has both",
+        is_redundant,
     ),
     Rule(
         "IS of a key attribute",

@@ -62,6 +62,7 @@ REWORDED = (
         "One or more parameter values are not valid. The update expression attempted to update a",
     ),
     ("Nesting Levels have exceeded supported", "Nesting Levels have exceeded supported limits: "),
+    ("Updates on index keys must be of the same data", f"{INVALID}Type mismatch for Index Key"),
     ("Query key condition not supported", "Attempted conditional constraint is not an indexable"),
     ("Query key condition not supported", "The number of query conditions ("),
     ("Updates on index keys must be of the same data", "The update expression attempted to updat"),
@@ -200,7 +201,7 @@ STEPS = tuple(
         r"does not project|ALL_ATTRIBUTES is not supported",
         # Keys of items against the schema.
         r"key element|conditions on the keys|required keys|Missing the key|Type mismatch for key"
-        r"|Invalid attribute value type",
+        r"|Invalid attribute value type|cannot contain an empty \w+ value. Key:",
         r"part of the key",
         r"Index Key|IndexKey|index key",
         r"must be scalars",
