@@ -62,8 +62,8 @@ clients: $(READY) ## Run other SDKs against this server (needs Node)
 clients-go: $(READY) ## Run the AWS SDK for Go v2 against this server (needs Go)
 	$(BIN)/pytest tests/clients/test_go.py --with-go $(ARGS)
 
-clients-java: $(READY) ## Run the AWS SDK for Java v2 against this server (needs Java and Maven)
-	$(BIN)/pytest tests/clients/test_java.py --with-java $(ARGS)
+clients-java: $(READY) ## Run the clients in Java against this server (needs Java and Maven)
+	$(BIN)/pytest tests/clients --with-java -m java $(ARGS)
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
