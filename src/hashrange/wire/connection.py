@@ -3,10 +3,12 @@
 Invariants:
 1. At most one request of a connection is being answered; later ones stand in `_waiting`.
 2. A response is written with one call, and never after the connection was lost or hung up.
-3. A request whose handler does not suspend (every read) is answered inside `data_received`, without
-   a task. A handler that suspends is driven on by the future it waits for. Handlers may therefore
-   not use what needs a current task (`asyncio.timeout`, `TaskGroup`).
-4. Reading stops while too many requests wait, or the client does not read its answers.
+3. What is complete when the event loop has read all sockets is answered then, and the responses are
+   sent together (see `turn`). Nothing else is written, and nothing closed, before they are.
+4. A handler that does not suspend (every read) needs no task. A handler that suspends is driven on
+   by the future it waits for. Handlers may therefore not use what needs a current task
+   (`asyncio.timeout`, `TaskGroup`).
+5. Reading stops while too many requests wait, or the client does not read its answers.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ class Connection(asyncio.Protocol):
         "_refusal",
         "_server",
         "_transport",
+        "_turn",
         "_url",
         "_waiting",
         "_wants_continue",
@@ -89,6 +92,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._turn = server.turn
         self._transport: asyncio.Transport | None = None
         self._raw_headers: dict[bytes, bytes] = {}
         # The parser calls this for each header; a method of C spares a Python call for each.
@@ -150,11 +154,11 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_choked = False
-        if self._answering is None:
-            self._answer_waiting()
+        self.answer_waiting()
 
     def eof_received(self) -> bool:
         """Keep the socket open for the answers that are still owed."""
+        self._turn.flush()
         self._is_half_closed = True
         return self.is_owed
 
@@ -179,7 +183,7 @@ class Connection(asyncio.Protocol):
                 if self._header_bytes > self._server.bounds.header_bytes_max:
                     self._refuse_rest(HEADERS_TOO_LARGE)
         if self._waiting and self._answering is None and not self._is_choked:
-            self._answer_waiting()
+            self._turn.answer(self)
         if len(self._waiting) >= self._server.bounds.pipeline_max:
             self._pause_reading()
 
@@ -284,15 +288,16 @@ class Connection(asyncio.Protocol):
         if self.phase is _LINGER or self._is_choked:
             self._transport.abort()
         elif self.phase is _IDLE:
+            self._turn.flush()
             self._transport.close()
         else:
             self._refuse_rest(TIMED_OUT)
-            if self._answering is None:
-                self._answer_waiting()
+            self.answer_waiting()
 
     def close_when_idle(self) -> None:
         """Close, unless a request is under way; the answer to that will close."""
         if self._transport is not None and self.phase is _IDLE and not self.is_owed:
+            self._turn.flush()
             self._transport.close()
 
     def abort(self) -> None:
@@ -324,6 +329,7 @@ class Connection(asyncio.Protocol):
             # The go-ahead may not overtake the answers before it.
             self._wants_continue = True
         else:
+            self._turn.flush()
             self._transport.write(_CONTINUE)
 
     def _pause_reading(self) -> None:
@@ -333,8 +339,10 @@ class Connection(asyncio.Protocol):
 
     # Answering.
 
-    def _answer_waiting(self) -> None:
+    def answer_waiting(self) -> None:
         """Answer what waits, in order, until a handler suspends or the client stops reading."""
+        if self._answering is not None:
+            return
         waiting = self._waiting
         server = self._server
         while waiting and not self._is_choked:
@@ -370,6 +378,7 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None or self._is_choked:
             return
+        self._turn.flush()
         if self._wants_continue:
             self._wants_continue = False
             if self.phase is _BODY:
@@ -408,15 +417,17 @@ class Connection(asyncio.Protocol):
         self._answering = None
         self._server.in_flight -= 1
         self._write(response, self._keep_alive)
-        self._answer_waiting()
+        self.answer_waiting()
 
     def _write(self, response: bytes, keep_alive: bool) -> None:
         transport = self._transport
         if transport is None:
             return
-        transport.write(response)
         if keep_alive and not self._server.is_stopping:
+            self._turn.send(transport, response)
             return
+        self._turn.flush()
+        transport.write(response)
         self._drop_input()
         if self.phase is _LINGER and not self._is_half_closed:
             # Closing at once would reset the connection under a client that is still sending, and

@@ -12,6 +12,7 @@ from typing import final
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.connection import Connection, Phase
 from hashrange.wire.edge import Edge
+from hashrange.wire.turn import Turn
 
 
 @final
@@ -21,6 +22,7 @@ class Server:
     def __init__(self, edge: Edge, bounds: Bounds) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
+        self.turn = Turn(self.loop)
         # The time of the last tick: exact enough for time limits, and free to read.
         self.now = self.loop.time()
         self.in_flight = 0
