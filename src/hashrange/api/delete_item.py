@@ -13,7 +13,7 @@ from hashrange.storage.writes import write_item
 async def delete_item(context: Context, request: Request) -> Response:
     """Delete the item if its condition holds; return what was there before if asked."""
     _, arguments = check_write(request, "delete")
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     write = make_delete(table, request["Key"], arguments.condition)
     outcome = await write_item(context.engine, write, context.clock.now())
     if not outcome.matched:

@@ -7,16 +7,22 @@ from hashrange.api.key_paths import check_paths
 from hashrange.api.keys import request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.outcomes import Capacity, capacity_detail, read_units
+from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
 async def get_item(context: Context, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
-    check_item(request["Key"])
+    table = context.known_table(request["TableName"])
+    key = None if table is None else plain_key(table.parts, request["Key"])
+    if key is None:
+        check_item(request["Key"])
     projection = read_get_arguments(request)
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
-    key = request_key(table, request["Key"])
+    if table is None:
+        table = await context.table(request["TableName"])
+    if key is None:
+        key = request_key(table, request["Key"])
     check_paths(table, projection)
     row = (await context.engine.read(((table.store, key),)))[0]
     response: Response = {}

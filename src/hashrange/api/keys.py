@@ -11,7 +11,7 @@ from typing import Any
 from hashrange.errors import ValidationException
 from hashrange.expressions.updates import Update
 from hashrange.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from hashrange.model.keys import item_key
+from hashrange.model.keys import item_key, plain_key
 from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item, Value, value_size
 
@@ -26,6 +26,9 @@ _MISMATCH = "The provided key element does not match the schema"
 def request_key(table: Table, key: Item) -> bytes:
     """Return the key bytes for the Key of a request, which must be exactly the key attributes."""
     parts = table.parts
+    encoded = plain_key(parts, key)
+    if encoded is not None:
+        return encoded
     if len(key) != len(parts):
         raise ValidationException(_MISMATCH)
     empty: KeyPart | None = None

@@ -8,6 +8,7 @@ from typing import Any, final
 from hashrange.api.shapes import Structure
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
+from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 
 Request = dict[str, Any]
@@ -40,6 +41,14 @@ class Context:
         self.engine = engine
         self.clock = clock
         self.address = address
+
+    def known_table(self, name: str) -> Table | None:
+        """Return an active table if it was used since the catalog last changed."""
+        return self.catalog.known_table(self.account, self.region, name)
+
+    async def table(self, name: str) -> Table:
+        """Return an active table by its name or ARN."""
+        return await self.catalog.table(self.account, self.region, name)
 
 
 Handler = Callable[[Context, Request], Awaitable[Response]]

@@ -13,7 +13,7 @@ from hashrange.storage.writes import write_item
 async def put_item(context: Context, request: Request) -> Response:
     """Put the item if its condition holds; return what was there before if asked."""
     size, arguments = check_write(request, "put")
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     write = make_put(table, request["Item"], size, arguments.condition)
     outcome = await write_item(context.engine, write, context.clock.now())
     if not outcome.matched:

@@ -22,7 +22,7 @@ async def query(context: Context, request: Request) -> Response:
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start)
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     source = find_source(table, request)
     span = _find_span(source, request, arguments, start)
     check_paths(table, arguments.projection)

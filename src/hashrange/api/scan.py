@@ -25,7 +25,7 @@ async def scan(context: Context, request: Request) -> Response:
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start, OLDER)
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     source = find_source(table, request)
     if start is not None and source.index is not None:
         check_start_names(source, start)

@@ -242,7 +242,7 @@ class Structure(Shape):
         self.members = dict(members)
         self.required = tuple(required)
         self.parameters = tuple(parameters)
-        self._present = frozenset(self.required + self.parameters)
+        self._present = self.required + self.parameters
 
     def check(self, request: dict[str, Any]) -> None:
         """Check a whole request; `convert` it, in place, if it is not right as it stands."""
@@ -268,7 +268,11 @@ class Structure(Shape):
             shape = members.get(name)
             if shape is None or not shape.fits(member):
                 return False
-        return self._present <= value.keys()
+        # A third of the time of a comparison of sets, or of `all`.
+        for name in self._present:  # noqa: SIM110
+            if name not in value:
+                return False
+        return True
 
     def convert(self, value: Any, *, is_field: bool) -> Any:
         _convert_object(value, self.java, is_field)

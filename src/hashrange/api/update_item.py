@@ -14,7 +14,7 @@ from hashrange.storage.writes import ItemOutcome, write_item
 async def update_item(context: Context, request: Request) -> Response:
     """Edit the item if its condition holds; return the values asked for."""
     _, arguments = check_write(request, "update")
-    table = await context.catalog.table(context.account, context.region, request["TableName"])
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     write = make_update(table, request["Key"], arguments, counts_actions=True)
     outcome = await write_item(context.engine, write, context.clock.now())
     if not outcome.matched:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64, hexlify, unhexlify
 from collections.abc import Sequence
+from struct import Struct
 from typing import Final
 from zlib import crc32
 
@@ -40,6 +41,12 @@ _NEGATIVE_DIGITS_BACK: Final = bytes(max(254 - byte, 0) for byte in range(256))
 
 # Greater than every key: only placement and binary content can be runs of FF bytes.
 _LAST: Final = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
+
+
+# Strings of so many characters, of four bytes each at most, fit in every key.
+_PLAIN_CHARACTERS_MAX: Final = 255
+
+_pack_placement: Final = Struct(">I").pack
 
 
 def encode_part(type: str, value: Value) -> bytes:
@@ -110,6 +117,29 @@ def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
         return hashed
     part = parts[1]
     return hashed + encode_part(part.type, key[part.name])
+
+
+def plain_key(parts: tuple[KeyPart, ...], key: Item) -> bytes | None:
+    """Return the key with exactly these parts if it is plain, or None: it has to be looked at.
+
+    Plain are strings that are short, not empty and without NUL, as nearly all keys are; nothing is
+    wrong with those. Takes a third of the time of looking closely, for each key of a request.
+    """
+    if len(key) != len(parts):
+        return None
+    encoded = b""
+    for part in parts:
+        value = key.get(part.name)
+        if value is None or len(value) != 1 or part.type != "S":
+            return None
+        content = value.get("S")
+        if type(content) is not str or not 0 < len(content) <= _PLAIN_CHARACTERS_MAX:
+            return None
+        if "\0" in content:
+            return None
+        content = content.encode() + _END
+        encoded = encoded + content if encoded else _pack_placement(crc32(content)) + content
+    return encoded
 
 
 def index_key(index: Index, table: Table, item: Item) -> bytes | None:

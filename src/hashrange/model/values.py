@@ -160,16 +160,13 @@ def _strings_size(key: Item) -> int | None:
     """
     size = 0
     for name, value in key.items():
-        if type(value) is not dict or "S" not in value or len(value) != 1:
+        if type(value) is not dict or len(value) != 1:
             return None
-        text = value["S"]
+        text = value.get("S")
         if type(text) is not str:
             return None
-        size += (
-            len(name) + len(text)
-            if name.isascii() and text.isascii()
-            else len((name + text).encode())
-        )
+        text = name + text
+        size += len(text) if text.isascii() else len(text.encode())
     return None if size > ATTRIBUTE_NAME_BYTES_MAX else size
 
 

@@ -115,21 +115,26 @@ class Catalog:
         # Tables built under earlier epochs, with the rows they were built from.
         self._built: dict[bytes, tuple[bytes, Table]] = {}
 
+    def known_table(self, account: str, region: str, name: str) -> Table | None:
+        """Return an active table if it was used since the catalog last changed."""
+        if self._engine.epoch() != self._epoch:
+            return None
+        return self._tables.get((account, region, name))
+
     async def table(self, account: str, region: str, name: str) -> Table:
-        """Return an active table for the data path, by its name or ARN."""
+        """Return an active table for the data path, by its name or ARN.
+
+        `known_table` spares most requests this coroutine.
+        """
+        table = self.known_table(account, region, name)
+        if table is not None:
+            return table
         epoch = self._engine.epoch()
-        if epoch == self._epoch:
-            table = self._tables.get((account, region, name))
-            if table is not None:
-                return table
-        else:
+        if epoch != self._epoch:
             self._tables.clear()
             self._epoch = epoch
             if len(self._built) > _BUILT_MAX:
                 self._built.clear()
-        return await self._load(account, region, name, epoch)
-
-    async def _load(self, account: str, region: str, name: str, epoch: int) -> Table:
         key = record_key(account, region, resolve_name(account, region, name))
         (row,) = await self._engine.read([(STORE, key)])
         built = self._built.get(key)

@@ -39,6 +39,8 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _UPGRADE = HttpAnswer(426, b"")
 # A content length with more digits than this is too large, whatever it says.
 _LENGTH_DIGITS_MAX = 12
+# One with no more digits than this needs no look: `on_body` counts, too.
+_SHORT_LENGTH_DIGITS = 6
 
 
 class Phase(Enum):
@@ -195,10 +197,11 @@ class Connection(asyncio.Protocol):
 
         The parser reads no body after such an offer, so the request has to be read again.
         """
-        if self._refusal is not _UPGRADE:
+        if self._refusal is None:
             # CONNECT, after which nothing on this connection would be HTTP.
             self._waiting.pop()
             self._refusal = NOT_FOUND
+        if self._refusal is not _UPGRADE:
             return b""
         lines = [b"%b %b HTTP/1.1" % (self._parser.get_method(), self._url)]
         lines += [
@@ -220,25 +223,31 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         raw = self._raw_headers
-        self._headers = headers = {name.lower(): value for name, value in raw.items()}
+        # Half the time of a comprehension, on every request.
+        self._headers = headers = dict(zip(map(bytes.lower, raw), raw.values(), strict=True))
         raw.clear()
         self.phase = _BODY
-        bounds = self._server.bounds
         if (
+            len(headers.get(b"content-length", b"")) > _SHORT_LENGTH_DIGITS
             # The sum is worth its time only when so much has arrived.
-            self._header_bytes + self._received_bytes > bounds.header_bytes_max
-            and self._sum_headers(headers) > bounds.header_bytes_max
+            or self._header_bytes + self._received_bytes > self._server.bounds.header_bytes_max
         ):
-            self._refusal = HEADERS_TOO_LARGE
-        length = headers.get(b"content-length", b"")
-        if len(length) > _LENGTH_DIGITS_MAX or (
-            len(length) > 6 and int(length) > bounds.body_bytes_max
-        ):
-            self._refusal = TOO_LARGE
-        elif b"upgrade" in headers and self._parser.should_upgrade():
-            self._refusal = self._refusal or _UPGRADE
+            self._check_sizes(headers)
+        if self._refusal is not None:
+            return
+        if b"upgrade" in headers and self._parser.should_upgrade():
+            self._refusal = _UPGRADE
         elif b"expect" in headers:
             self._expect(headers[b"expect"])
+
+    def _check_sizes(self, headers: Headers) -> None:
+        """Refuse a request whose headers are, or whose body will be, too large."""
+        bounds = self._server.bounds
+        length = headers.get(b"content-length", b"")
+        if len(length) > _LENGTH_DIGITS_MAX or (length and int(length) > bounds.body_bytes_max):
+            self._refusal = TOO_LARGE
+        elif self._sum_headers(headers) > bounds.header_bytes_max:
+            self._refusal = HEADERS_TOO_LARGE
 
     def on_body(self, body: bytes) -> None:
         if self._refusal is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
 from time import perf_counter
-from typing import final
+from typing import Any, final
 
 from hashrange.errors import ClientError, ServiceUnavailableException
 from hashrange.wire.bounds import Bounds
@@ -64,47 +65,36 @@ class Edge:
         self._logs_requests = _LOGGER.isEnabledFor(logging.DEBUG)
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
-    async def respond(self, request: HttpRequest) -> bytes:
-        """Return the whole response to a request."""
+    def respond(self, request: HttpRequest) -> Coroutine[Any, Any, bytes]:
+        """Return the coroutine that makes the whole response to a request."""
+        if (
+            request.method == b"POST"
+            and (request.url == b"/" or request.url[:2] == b"/?")
+            and request.refusal is None
+        ):
+            return self._call(request)
+        return self._answer(request)
+
+    async def _answer(self, request: HttpRequest) -> bytes:
+        """Answer what is not a call of the API."""
         request_id = self.writer.next_request_id()
         if request.refusal is not None:
             answer = request.refusal
-        elif request.method == b"POST" and (request.url == b"/" or request.url[:2] == b"/?"):
-            if self._logs_requests:
-                answer = await self._call_logged(request, request_id)
-            else:
-                answer = await self._call(request, request_id)
         elif self._rest is not None and self._rest.owns(request.url):
             answer = await self._rest.answer(request, request_id)
         else:
             answer = self._other(request)
-        return self.writer.render(
-            request_id,
-            answer,
-            closing=self.is_stopping or not request.keep_alive,
-            cors=b"origin" in request.headers,
-            bodiless=request.method == b"HEAD",
-        )
+        return self._render(request_id, request, answer)
 
-    async def _call_logged(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
-        start = perf_counter()
-        answer = await self._call(request, request_id)
-        target = request.headers.get(b"x-amz-target", b"").rpartition(b".")[2]
-        _LOGGER.debug(
-            "%s %d in %.1f ms, request %s",
-            target.decode("latin-1"),
-            answer.status,
-            (perf_counter() - start) * 1000,
-            request_id.decode(),
-        )
-        return answer
-
-    async def _call(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
+    async def _call(self, request: HttpRequest) -> bytes:
+        """Answer a call of the API."""
+        request_id = self.writer.next_request_id()
+        start = perf_counter() if self._logs_requests else 0.0
         headers = request.headers
         content_type = json_content_type(headers)
         if content_type is None:
             if request.body:
-                return NOT_FOUND
+                return self._render(request_id, request, NOT_FOUND)
             content_type = PLAIN_JSON
         target = headers.get(b"x-amz-target", b"")
         body = request.body
@@ -113,12 +103,33 @@ class Edge:
             if b"content-encoding" in headers:
                 body = self._inflate(request)
         except BodyTooLargeError:
-            return TOO_LARGE
+            return self._render(request_id, request, TOO_LARGE)
         except ClientError as error:
             status, document = self._refuse(request, target, error)
         else:
             status, document = await self._dispatcher.answer(target, body, identity, request_id)
-        return HttpAnswer(status, document, content_type)
+        if self._logs_requests:
+            _log(request_id, target, status, perf_counter() - start)
+        return self.writer.render(
+            request_id,
+            status,
+            document,
+            content_type,
+            closing=self.is_stopping or not request.keep_alive,
+            cors=b"origin" in headers,
+        )
+
+    def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> bytes:
+        return self.writer.render(
+            request_id,
+            answer.status,
+            answer.body,
+            answer.content_type,
+            answer.extra,
+            closing=self.is_stopping or not request.keep_alive,
+            cors=b"origin" in request.headers,
+            bodiless=request.method == b"HEAD",
+        )
 
     def _refuse(self, request: HttpRequest, target: bytes, refusal: ClientError) -> Answer:
         try:
@@ -149,6 +160,13 @@ class Edge:
         elif request.method == b"OPTIONS" and b"origin" in request.headers:
             return _preflight(request)
         return NOT_FOUND
+
+
+def _log(request_id: bytes, target: bytes, status: int, seconds: float) -> None:
+    operation = target.rpartition(b".")[2].decode("latin-1")
+    _LOGGER.debug(
+        "%s %d in %.1f ms, request %s", operation, status, seconds * 1000, request_id.decode()
+    )
 
 
 def _preflight(request: HttpRequest) -> HttpAnswer:

@@ -12,8 +12,6 @@ from time import gmtime, strftime
 from typing import Final, final
 from zlib import crc32
 
-from hashrange.wire.messages import HttpAnswer
-
 _CORS_LINES = (
     b"Access-Control-Allow-Origin: *\r\n"
     b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,"
@@ -60,20 +58,26 @@ class ResponseWriter:
         self._templates.clear()
 
     def render(
-        self, request_id: bytes, answer: HttpAnswer, *, closing: bool, cors: bool, bodiless: bool
+        self,
+        request_id: bytes,
+        status: int,
+        body: bytes,
+        content_type: bytes,
+        extra: bytes = b"",
+        *,
+        closing: bool,
+        cors: bool,
+        bodiless: bool = False,
     ) -> bytes:
         """Return the whole response; `bodiless` leaves the body away, as HEAD asks."""
-        body = answer.body
-        key = (answer.status, answer.content_type, closing, cors)
+        key = (status, content_type, closing, cors)
         template = self._templates.get(key)
         if template is None:
             template = self._templates[key] = _template(key)
         head = template % (len(body), request_id, crc32(body))
-        if answer.extra:
-            head += answer.extra
-        if bodiless:
-            return head + b"\r\n"
-        return b"%b\r\n%b" % (head, body)
+        if extra:
+            head = head[:-2] + extra + b"\r\n"
+        return head if bodiless else head + body
 
 
 def _template(key: _Key) -> bytes:
@@ -88,5 +92,6 @@ def _template(key: _Key) -> bytes:
             b"Connection: close\r\n" if closing else b"Connection: keep-alive\r\n",
             b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n",
             _CORS_LINES if cors else b"",
+            b"\r\n",
         ]
     )

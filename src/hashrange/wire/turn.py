@@ -49,7 +49,7 @@ class Turn:
             self._loop.call_soon(self._end)
 
     def flush(self) -> None:
-        """Send now what is held back: whoever writes to a transport, or closes it, does so first."""
+        """Send now what is held back, before anything else is written or a transport closed."""
         responses = self._responses
         if responses:
             self._responses = []
@@ -64,7 +64,7 @@ class Turn:
         for connection in ready:
             try:
                 connection.answer_waiting()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # others wait for their answers
                 connection.abort()
                 context = {"message": "A request was not answered", "exception": error}
                 self._loop.call_exception_handler(context)
