@@ -39,6 +39,9 @@ _EARLY_DEATHS_MAX: Final = 5
 # Beyond the server's own deadline, for the engine to close.
 _KILL_GRACE_SECONDS: Final = 5.0
 # New containers before a collection, and collections before an older generation is looked at.
+# How long the event loop may keep the interpreter from the thread that commits. With the usual 5 ms
+# a finished commit waits until the loop has nothing left to do: 6 to 10 % fewer puts.
+_SWITCH_SECONDS: Final = 0.00003
 _COLLECTOR_THRESHOLDS: Final = (50_000, 10, 10)
 
 Announce = Callable[[str, int], None]
@@ -82,6 +85,7 @@ def _run_process(
             loop.add_signal_handler(signal.SIGTERM, stop.set)
             loop.add_reader(parent, stop.set)
         _calm_collector()
+        sys.setswitchinterval(_SWITCH_SECONDS)
         on_ready()
         await stop.wait()
         if parent is not None:
