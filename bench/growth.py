@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 from bench.prepare import create_tables, load_items
-from bench.servers import KINDS, Server, running
+from bench.servers import ONE_WORKER, Server, running
 from bench.suite import Options, Row, measure_quietly
 from bench.workloads import (
     FEEDS,
@@ -37,7 +37,7 @@ _PARTITIONS = {"small": 100, "large": 100_000}
 
 def measure_growth(items_max: int, options: Options) -> dict[str, list[Row]]:
     """Measure at 10,000 items and at items_max, partitions of both sizes, and a full Scan."""
-    with running([KINDS[0]], on_disk=True) as (server,):
+    with running([ONE_WORKER], on_disk=True) as (server,):
         create_tables(server, table_definitions())
         load_items(server, _feeds())
         tables: list[Row] = []

@@ -43,11 +43,11 @@ class Kind(NamedTuple):
     disk_only: bool = False
 
 
-def _hashrange(workers: int) -> Callable[[int, Path | None], list[str]]:
+def _hashrange(workers: int | None = None) -> Callable[[int, Path | None], list[str]]:
     def command(port: int, directory: Path | None) -> list[str]:
         store = ["--data-dir", str(directory)] if directory else ["--in-memory"]
         arguments = ["serve", "--port", str(port), *store]
-        if workers > 1:
+        if workers is not None:
             arguments += ["--workers", str(workers)]
         return [sys.executable, "-m", "hashrange", *arguments]
 
@@ -102,12 +102,12 @@ _FSYNC = "fsync before each acknowledgement"
 _SYSTEM = "survives a crash of the server, not a power loss"
 
 KINDS = [
-    Kind("Hashrange", lambda: True, _hashrange_version, _hashrange(1), _FSYNC),
+    Kind("Hashrange", lambda: True, _hashrange_version, _hashrange(), _FSYNC),
     Kind(
-        "Hashrange (2 workers)",
+        "Hashrange (1 worker)",
         lambda: True,
         _hashrange_version,
-        _hashrange(2),
+        _hashrange(1),
         _FSYNC,
         disk_only=True,
     ),
@@ -131,6 +131,7 @@ KINDS = [
     ),
     Kind("moto server", _MOTO.exists, _moto_version, _moto, None),
 ]
+ONE_WORKER = KINDS[1]
 OURS = [kind.name for kind in KINDS if kind.name.startswith("Hashrange")]
 
 

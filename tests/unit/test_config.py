@@ -1,5 +1,6 @@
 """Settings: three sources, one precedence, and no value that is quietly ignored."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,20 @@ def refusal(flags=None, environment=None):
 
 
 def test_nothing_given_means_the_defaults():
-    assert load_settings({}, {}) == Settings()
+    settings = load_settings({}, {})
+    assert replace(settings, workers=0) == Settings()
+
+
+def test_workers_suit_the_machine_unless_they_are_given(monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    for cores, workers in ((1, 1), (2, 2), (4, 4), (64, 4)):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, n=cores: range(n), raising=False)
+        assert load_settings({}, {}).workers == workers
+        assert load_settings({"workers": "0"}, {}).workers == workers
+        assert load_settings({"workers": "7"}, {}).workers == 7
+        assert load_settings({"in-memory": True}, {}).workers == 1
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert load_settings({}, {}).workers == 1
 
 
 def test_flags_go_before_environment_and_environment_before_the_file(tmp_path):
@@ -70,7 +84,7 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     [
         ({"port": "x"}, "--port is a whole number from 0 to 65535, not 'x'."),
         ({"port": "65536"}, "--port is a whole number from 0 to 65535, not '65536'."),
-        ({"workers": "0"}, "--workers is a whole number from 1"),
+        ({"workers": "-1"}, "--workers is a whole number from 0 to 1000, not '-1'."),
         ({"table-delay": "nan"}, "--table-delay is a number of seconds"),
         ({"table-delay": "3601"}, "is a number of seconds from 0 to 3600, not '3601'."),
         ({"ttl-delay": "604801"}, "is a number of seconds from 0 to 604800, not '604801'."),

@@ -268,11 +268,7 @@ class Structure(Shape):
             shape = members.get(name)
             if shape is None or not shape.fits(member):
                 return False
-        # A third of the time of a comparison of sets, or of `all`.
-        for name in self._present:  # noqa: SIM110
-            if name not in value:
-                return False
-        return True
+        return all(map(value.__contains__, self._present))
 
     def convert(self, value: Any, *, is_field: bool) -> Any:
         _convert_object(value, self.java, is_field)

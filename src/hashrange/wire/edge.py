@@ -120,7 +120,7 @@ class Edge:
         )
 
     def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> bytes:
-        return self.writer.render(
+        response = self.writer.render(
             request_id,
             answer.status,
             answer.body,
@@ -128,8 +128,8 @@ class Edge:
             answer.extra,
             closing=self.is_stopping or not request.keep_alive,
             cors=b"origin" in request.headers,
-            bodiless=request.method == b"HEAD",
         )
+        return response.removesuffix(answer.body) if request.method == b"HEAD" else response
 
     def _refuse(self, request: HttpRequest, target: bytes, refusal: ClientError) -> Answer:
         try:

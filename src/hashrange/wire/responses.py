@@ -67,9 +67,8 @@ class ResponseWriter:
         *,
         closing: bool,
         cors: bool,
-        bodiless: bool = False,
     ) -> bytes:
-        """Return the whole response; `bodiless` leaves the body away, as HEAD asks."""
+        """Return the whole response; `extra` are header lines beyond the usual ones."""
         key = (status, content_type, closing, cors)
         template = self._templates.get(key)
         if template is None:
@@ -77,7 +76,7 @@ class ResponseWriter:
         head = template % (len(body), request_id, crc32(body))
         if extra:
             head = head[:-2] + extra + b"\r\n"
-        return head if bodiless else head + body
+        return head + body
 
 
 def _template(key: _Key) -> bytes:
