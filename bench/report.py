@@ -197,7 +197,7 @@ def _limits(results: Results) -> str:
         share = [f"{ours:,.0f}", f"{ours / row['per_second']:.0%}"] if ours else ["", ""]
         line = [names[row["limit"]], str(row["connections"]), f"{row['per_second']:,.0f}", *share]
         table.append(line)
-    text = "How near one worker comes to what the machine allows, in requests per second:\n"
+    text = "How near Hashrange comes to what the machine allows, in requests per second:\n"
     return "\n".join(
         ["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)]
     )

@@ -70,7 +70,7 @@ def _measure_line(
         elif trial.seconds > _SLOW_SECONDS:
             note = f"{trial.seconds:.1f} s each, timed alone"
             notes[server.name] = {"note": note, "per_second": 1 / trial.seconds}
-        else:
+        elif connections == options.connections[0] or workload in SIZED:
             measure(server, calls(workload, "warm"), connections=connections, seconds=1)
     for number in range(options.rounds):
         requests = calls(workload, str(number))
