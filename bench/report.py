@@ -148,7 +148,7 @@ def _cell(row: Row, field: str, form: str) -> str:
 
 
 def _ratio(rows: Sequence[Row], field: str, best: Best) -> str:
-    ours = [row[field] for row in rows if row["server"] in OURS and field in row]
+    ours = [row[field] for row in rows if row["server"] == OURS[0] and field in row]
     peers = [row[field] for row in rows if row["server"] not in OURS and field in row]
     return f"{best(ours) / best(peers):.1f} ×" if ours and peers else ""
 

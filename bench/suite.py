@@ -113,16 +113,20 @@ def _wait_idle(server: Server) -> None:
 
 
 def median(samples: list[Sample]) -> Row:
-    """Return the medians of samples, and the worst of what must not be averaged away."""
+    """Return the medians of samples, and the worst of what must not be averaged away.
+
+    Answers that are wrong are no result: then there is a note instead of numbers.
+    """
+    wrong_share = max(sample.wrong_share for sample in samples)
+    if wrong_share > _WRONG_SHARE_MAX:
+        return {"note": f"{wrong_share:.1%} wrong"}
     fields = zip(*samples, strict=True)
     row: Row = {
         name: statistics.median(values) for name, values in zip(Sample._fields, fields, strict=True)
     }
-    row["wrong_share"] = max(sample.wrong_share for sample in samples)
+    row["wrong_share"] = wrong_share
     row["lowest"] = min(sample.per_second for sample in samples)
     row["highest"] = max(sample.per_second for sample in samples)
-    if row["wrong_share"] > _WRONG_SHARE_MAX:
-        row["note"] = f"{row['wrong_share']:.1%} wrong"
     return row
 
 
