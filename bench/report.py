@@ -148,7 +148,7 @@ def _cell(row: Row, field: str, form: str) -> str:
 
 
 def _ratio(rows: Sequence[Row], field: str, best: Best) -> str:
-    ours = [row[field] for row in rows if row["server"] in OURS and field in row]
+    ours = [row[field] for row in rows if row["server"] == OURS[0] and field in row]
     peers = [row[field] for row in rows if row["server"] not in OURS and field in row]
     return f"{best(ours) / best(peers):.1f} ×" if ours and peers else ""
 
@@ -181,22 +181,14 @@ def _details(rows: Sequence[Row], durability: dict[str, str]) -> str:
 
 def _limits(results: Results) -> str:
     """Compare gets with HTTP alone, durable puts with SQLite alone."""
-    rates = {
-        (row["storage"], row["workload"], row["connections"]): row["per_second"]
-        for row in results.get("throughput", {"rows": []})["rows"]
-        if row["server"] == OURS[0] and "per_second" in row
-    }
-    compared = {"http": ("memory", "get"), "sqlite": ("disk", "put")}
-    names = {
-        "http": "GetItem, against an HTTP responder on the same stack that does nothing",
-        "sqlite": "durable PutItem, against SQLite alone, as many puts per commit as connections",
-    }
     table = [["", "connections", "limit", "Hashrange", "share"]]
     for row in results["limits"]["rows"]:
-        ours = rates.get((*compared[row["limit"]], row["connections"]))
-        share = [f"{ours:,.0f}", f"{ours / row['per_second']:.0%}"] if ours else ["", ""]
-        line = [names[row["limit"]], str(row["connections"]), f"{row['per_second']:,.0f}", *share]
-        table.append(line)
+        name = "GetItem, against an HTTP responder on the same stack that does nothing"
+        if row["limit"] == "sqlite":
+            name = f"durable PutItem, against SQLite alone, {row['batch']:.1f} puts per commit in both"
+        limit, ours = row["per_second"], row["hashrange"]
+        cells = [f"{limit:,.0f}", f"{ours:,.0f}", f"{ours / limit:.0%}"]
+        table.append([name, str(row["connections"]), *cells])
     text = "How near Hashrange comes to what the machine allows, in requests per second:\n"
     return "\n".join(
         ["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)]

@@ -221,6 +221,13 @@ class Server:
                 kilobytes += sum(int(line.split()[1]) for line in rollup if counted in line[:9])
         return kilobytes / 1024
 
+    def commit_count(self) -> int:
+        """Return how many transactions Hashrange has committed, from SQLite's index of its log."""
+        assert self.directory is not None
+        with open(self.directory / "hashrange.db-shm", "rb") as index:
+            index.seek(8)  # "iChange" of the header, counted on by each transaction
+            return int.from_bytes(index.read(4), sys.byteorder)
+
     def file_sizes_mb(self) -> dict[str, float]:
         """Return the sizes of its files by name."""
         if not self.directory:

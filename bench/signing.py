@@ -14,21 +14,25 @@ _SIGNED_HEADERS = "content-type;host;x-amz-date;x-amz-target"
 
 
 class Signer:
-    """Signs requests to one server with Signature Version 4; the signing key is made once."""
+    """Signs requests to one server with Signature Version 4; a signing key is made once a day."""
 
     def __init__(self, host: str, credentials: tuple[str, str]) -> None:
         self._host = host
-        self._access_key, secret = credentials
-        self._day = time.strftime("%Y%m%d", time.gmtime())
-        self._scope = f"{self._day}/{REGION}/dynamodb/aws4_request"
-        key = f"AWS4{secret}".encode()
+        self._access_key, self._secret = credentials
+        self._scope = ""
+        self._key = b""
+
+    def _begin_day(self, day: str) -> None:
+        self._scope = f"{day}/{REGION}/dynamodb/aws4_request"
+        self._key = f"AWS4{self._secret}".encode()
         for part in self._scope.split("/"):
-            key = hmac.digest(key, part.encode(), "sha256")
-        self._key = key
+            self._key = hmac.digest(self._key, part.encode(), "sha256")
 
     def headers(self, operation: str, body: bytes) -> dict[str, str]:
         """Return the headers of a request signed now."""
         now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        if not self._scope.startswith(now[:8]):
+            self._begin_day(now[:8])
         target = f"DynamoDB_20120810.{operation}"
         canonical = (
             f"POST\n/\n\ncontent-type:{_CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{now}\n"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bench.limits import RESPONDER, sqlite_puts_per_second
 from bench.load import Sample, measure
 from bench.prepare import attempt, prepare
-from bench.servers import Kind, Server, running
+from bench.servers import KINDS, Kind, Server, running
 from bench.workloads import SIZED, Call, calls
 
 Row = dict[str, Any]
@@ -113,36 +113,74 @@ def _wait_idle(server: Server) -> None:
 
 
 def median(samples: list[Sample]) -> Row:
-    """Return the medians of samples, and the worst of what must not be averaged away."""
+    """Return the medians of samples, and the worst of what must not be averaged away.
+
+    Answers that are wrong are no result: then there is a note instead of numbers.
+    """
+    wrong_share = max(sample.wrong_share for sample in samples)
+    if wrong_share > _WRONG_SHARE_MAX:
+        return {"note": f"{wrong_share:.1%} wrong"}
     fields = zip(*samples, strict=True)
     row: Row = {
         name: statistics.median(values) for name, values in zip(Sample._fields, fields, strict=True)
     }
-    row["wrong_share"] = max(sample.wrong_share for sample in samples)
+    row["wrong_share"] = wrong_share
     row["lowest"] = min(sample.per_second for sample in samples)
     row["highest"] = max(sample.per_second for sample in samples)
-    if row["wrong_share"] > _WRONG_SHARE_MAX:
-        row["note"] = f"{row['wrong_share']:.1%} wrong"
     return row
 
 
 def measure_limits(options: Options) -> list[Row]:
-    """Measure the do-nothing responder and SQLite alone, for each number of connections."""
+    """Measure Hashrange in turns with HTTP that does nothing, and with SQLite alone."""
+    return _measure_http_limit(options) + _measure_sqlite_limit(options)
+
+
+def _measure_http_limit(options: Options) -> list[Row]:
     rows: list[Row] = []
-    with running([RESPONDER], on_disk=False) as (server,):
+    with running([RESPONDER, KINDS[0]], on_disk=False) as (responder, ours):
+        prepare(ours)
+        measure(ours, calls("get", "warm"), connections=options.connections[0], seconds=1)
         for connections in options.connections:
-            samples = [
-                measure_quietly(server, calls("fixed", "0"), connections, options.seconds)
-                for _ in range(options.rounds)
-            ]
-            _say_sample(server.name, "get", connections, samples[-1])
-            rows.append({"limit": "http", "connections": connections, **median(samples)})
-    for connections in options.connections:
-        rate = statistics.median(
-            sqlite_puts_per_second(connections, options.seconds) for _ in range(options.rounds)
-        )
-        _say(f"SQLite alone, batches of {connections}: {rate:,.0f} puts/s")
-        rows.append({"limit": "sqlite", "connections": connections, "per_second": rate})
+            limits: list[Sample] = []
+            samples: list[Sample] = []
+            for number in range(options.rounds):
+                for server, workload, kept in (
+                    (responder, "fixed", limits),
+                    (ours, "get", samples),
+                ):
+                    requests = calls(workload, str(number))
+                    kept.append(measure_quietly(server, requests, connections, options.seconds))
+                    _say_sample(server.name, workload, connections, kept[-1])
+            rate = median(samples)["per_second"]
+            row = {"limit": "http", "connections": connections, "hashrange": rate}
+            rows.append({**row, "per_second": median(limits)["per_second"]})
+    return rows
+
+
+def _measure_sqlite_limit(options: Options) -> list[Row]:
+    rows: list[Row] = []
+    with running([KINDS[0]], on_disk=True) as (ours,):
+        prepare(ours)
+        measure(ours, calls("put", "warm"), connections=options.connections[0], seconds=1)
+        for connections in options.connections:
+            rounds: list[tuple[float, float, float]] = []
+            for number in range(options.rounds):
+                requests = calls("put", str(number))
+                before = ours.commit_count()
+                sample = measure(
+                    ours, requests, connections=connections, seconds=options.seconds
+                )
+                commits = max(1, ours.commit_count() - before)
+                batch = sample.per_second * options.seconds / commits
+                limit = sqlite_puts_per_second(max(1, round(batch)), options.seconds)
+                rounds.append((sample.per_second, batch, limit))
+                _say(
+                    f"put {connections:3} connections: {sample.per_second:,.0f}/s in batches of "
+                    f"{batch:.1f}; SQLite alone {limit:,.0f}/s"
+                )
+            rate, batch, limit = (statistics.median(values) for values in zip(*rounds, strict=True))
+            row = {"limit": "sqlite", "connections": connections, "hashrange": rate}
+            rows.append({**row, "batch": batch, "per_second": limit})
     return rows
 
 

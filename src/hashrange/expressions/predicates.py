@@ -11,6 +11,7 @@ from typing import Final, Protocol, final
 
 from hashrange.expressions.binding import Values
 from hashrange.expressions.operands import Evaluable
+from hashrange.model import numbers
 from hashrange.model.comparison import compare, equal
 from hashrange.model.values import Item, Value
 
@@ -106,11 +107,15 @@ class Ordered:
     def evaluate(self, item: Item, values: Values) -> bool:
         left = self._left.evaluate(item, values)
         right = self._right.evaluate(item, values)
-        # As `_order` does, without a call: this is what most filters run for every item.
+        # As `_order` does, with fewer calls: this is what most filters run for every item.
         if left is None or right is None:
             return False
         (kind,) = left
-        return kind in right and kind in _ORDERED and compare(left, right) in self._accepted
+        if kind not in right:
+            return False
+        if kind == "N":
+            return numbers.compare(left["N"], right["N"]) in self._accepted
+        return kind in _ORDERED and compare(left, right) in self._accepted
 
 
 _ACCEPTED_ORDERS: Final[dict[str, tuple[int, ...]]] = {

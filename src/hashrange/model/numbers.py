@@ -162,8 +162,10 @@ def size(text: str) -> int:
         return (len(text) + 3) // 2
     if text == "0":
         return 1
-    negative = text[0] == "-"
     whole, point, fraction = text.partition(".")
+    if point and whole != "0" and whole.isdecimal():
+        return min(1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2, NUMBER_BYTES_MAX)
+    negative = text[0] == "-"
     whole_digits = len(whole) - negative
     if not point:
         zeros = len(whole) - len(whole.rstrip("0")) if whole[-1] == "0" else 0

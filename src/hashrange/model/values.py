@@ -199,6 +199,8 @@ def _plain_size(item: Item, bytes_max: int | None) -> int | None:
             ):
                 # Whole numbers not ending in 0: a byte and one for two digits.
                 size += (len(content) + 3) // 2
+            elif kind == "N" and type(content) is str and numbers.is_canonical(content):
+                size += numbers.size(content)
             elif kind == "M":
                 if type(content) is not dict or "" in content:
                     return None
