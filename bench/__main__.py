@@ -18,7 +18,6 @@ import json
 import platform
 import signal
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -126,16 +125,10 @@ def _about(kinds: list[Kind]) -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": report.machine(),
-        "python": _python(),
+        "python": platform.python_version(),
         "versions": {k.name: k.version() for k in kinds if k.name not in OURS[1:]},
         "durability": {k.name: k.durability or "keeps nothing on disk" for k in kinds},
     }
-
-
-def _python() -> str:
-    """Name the interpreter; one that was built with optimisations is a good deal faster."""
-    is_optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return f"{platform.python_version()} ({'optimised' if is_optimised else 'plain'} build)"
 
 
 if __name__ == "__main__":

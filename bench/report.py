@@ -52,7 +52,8 @@ def machine() -> str:
             model = line.partition(":")[2].strip()
             break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, Linux {platform.release()}"
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, Linux {kernel}"
 
 
 def write(results: Results, docs: Path) -> None:
@@ -185,7 +186,8 @@ def _limits(results: Results) -> str:
     for row in results["limits"]["rows"]:
         name = "GetItem, against an HTTP responder on the same stack that does nothing"
         if row["limit"] == "sqlite":
-            name = f"durable PutItem, against SQLite alone, {row['batch']:.1f} puts per commit in both"
+            batch = f"{row['batch']:.1f} puts per commit in both"
+            name = f"durable PutItem, against SQLite alone, {batch}"
         limit, ours = row["per_second"], row["hashrange"]
         cells = [f"{limit:,.0f}", f"{ours:,.0f}", f"{ours / limit:.0%}"]
         table.append([name, str(row["connections"]), *cells])
