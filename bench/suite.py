@@ -167,9 +167,7 @@ def _measure_sqlite_limit(options: Options) -> list[Row]:
             for number in range(options.rounds):
                 requests = calls("put", str(number))
                 before = ours.commit_count()
-                sample = measure(
-                    ours, requests, connections=connections, seconds=options.seconds
-                )
+                sample = measure(ours, requests, connections=connections, seconds=options.seconds)
                 commits = max(1, ours.commit_count() - before)
                 batch = sample.per_second * options.seconds / commits
                 limit = sqlite_puts_per_second(max(1, round(batch)), options.seconds)

@@ -90,3 +90,17 @@ def step_together(path: Path, times: int, answers: Connection) -> None:
         return stale
 
     answers.send(asyncio.run(run()))
+
+
+def change_stores(path: Path, times: int, answers: Connection) -> None:
+    """Make and drop a store again and again."""
+
+    async def run() -> None:
+        engine = SqliteEngine.open(path, durability="relaxed")
+        for _ in range(times):
+            await engine.write(plain(creates=["fleeting"]))
+            await engine.write(plain(drops=["fleeting"]))
+        await engine.close()
+
+    asyncio.run(run())
+    answers.send(times)

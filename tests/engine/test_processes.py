@@ -11,7 +11,7 @@ import pytest
 from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import StaleEpochError
 from tests.engine.decisions import plain, put
-from tests.engine.processes import CONTEXT, count_together, step_together
+from tests.engine.processes import CONTEXT, change_stores, count_together, step_together
 
 PROCESSES = 3
 SECONDS_MAX = 60
@@ -113,3 +113,27 @@ def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
     lock = acquire_directory(tmp_path)
     asyncio.run(run())
     lock.release()
+
+
+async def test_stores_that_come_and_go_elsewhere_disturb_no_reader(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    await engine.write(plain(creates=["t"]))
+    await engine.write(put("t", b"k", b"v"))
+    receiver, sender = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=change_stores, args=(tmp_path, 150, sender))
+    process.start()
+    reads = 0
+    while not receiver.poll():
+        # A name never used before, so that SQLite has to prepare a statement for it.
+        absent = f"absent{reads}"
+        assert await engine.read([("t", b"k"), (absent, b"k")]) == [b"v", None]
+        assert await engine.read([(absent, b"k")]) == [None]
+        found = await engine.range(absent, b"", b"z", reverse=False, rows_max=9, bytes_max=99)
+        assert found == ([], True)
+        reads += 1
+        assert process.is_alive() or receiver.poll()
+    process.join(SECONDS_MAX)
+    await engine.close()
+    lock.release()
+    assert reads > 0

@@ -31,10 +31,13 @@ from hashrange.engine.sqlite_files import (
     join_directory,
 )
 from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
+from hashrange.errors import ConflictError
 
 __all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
 
 _STORES_REMEMBERED_MAX: Final = 20_000
+# SQLite gives up when another process makes or drops stores twice while it prepares a statement.
+_SCHEMA_ATTEMPTS_MAX: Final = 100
 
 
 @final
@@ -90,17 +93,21 @@ class SqliteEngine:
         return self._epoch_cell.sequence()
 
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
-        try:
-            if len(keys) == 1:
-                store, key = keys[0]
-                return [self._get(store, key)]
-            self._reader.execute("BEGIN")
+        for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
-                return [self._get(store, key) for store, key in keys]
-            finally:
-                self._reader.execute("COMMIT")
-        except apsw.Error as error:
-            raise translated(error) from error
+                if len(keys) == 1:
+                    store, key = keys[0]
+                    return [self._get(store, key)]
+                self._reader.execute("BEGIN")
+                try:
+                    return [self._get(store, key) for store, key in keys]
+                finally:
+                    self._reader.execute("COMMIT")
+            except apsw.SchemaChangeError:
+                continue
+            except apsw.Error as error:
+                raise translated(error) from error
+        raise _restless()
 
     async def range(
         self,
@@ -113,24 +120,32 @@ class SqliteEngine:
         bytes_max: int,
     ) -> tuple[list[Row], bool]:
         statements = self._statements.get(store) or self._remember(store)
-        page: list[Row] = []
-        try:
-            cursor = self._reader.execute(
-                statements.descend if reverse else statements.walk, (lower, upper)
-            )
+        statement = statements.descend if reverse else statements.walk
+        for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
-                for row in cursor:
-                    page.append(row)
-                    bytes_max -= len(row[1])
-                    if len(page) >= rows_max or bytes_max <= 0:
-                        return page, False
-            finally:
-                # A statement left half-way would keep its snapshot, and the log, alive.
-                cursor.close(True)
-        except apsw.Error as error:
-            if isinstance(error, apsw.SQLError) and is_absent_table(error):
-                return [], True
-            raise translated(error) from error
+                return self._walk(statement, (lower, upper), rows_max, bytes_max)
+            except apsw.SchemaChangeError:
+                continue
+            except apsw.Error as error:
+                if isinstance(error, apsw.SQLError) and is_absent_table(error):
+                    return [], True
+                raise translated(error) from error
+        raise _restless()
+
+    def _walk(
+        self, statement: str, bounds: tuple[bytes, bytes], rows_max: int, bytes_max: int
+    ) -> tuple[list[Row], bool]:
+        page: list[Row] = []
+        cursor = self._reader.execute(statement, bounds)
+        try:
+            for row in cursor:
+                page.append(row)
+                bytes_max -= len(row[1])
+                if len(page) >= rows_max or bytes_max <= 0:
+                    return page, False
+        finally:
+            # A statement left half-way would keep its snapshot, and the log, alive.
+            cursor.close(True)
         return page, True
 
     async def write(self, decision: Decision) -> object:
@@ -180,3 +195,7 @@ class SqliteEngine:
             self._statements.clear()
         statements = self._statements[store] = StoreStatements(store)
         return statements
+
+
+def _restless() -> ConflictError:
+    return ConflictError("the stores kept changing while they were to be read")
