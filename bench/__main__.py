@@ -51,7 +51,7 @@ def main() -> None:
     for part in arguments.parts:
         if part != "report":
             rows = _run(part, chosen, options, arguments)
-            results[part] = {"about": _about(chosen), "rows": rows}
+            results[part] = {"about": _about(chosen, options), "rows": rows}
         sys.stdout.write(report.part_text(part, results))
         if arguments.is_whole:
             _RESULTS.parent.mkdir(parents=True, exist_ok=True)
@@ -120,12 +120,13 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def _about(kinds: list[Kind]) -> dict[str, Any]:
+def _about(kinds: list[Kind], options: Options) -> dict[str, Any]:
     """Say where and when this was measured."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": report.machine(),
         "python": platform.python_version(),
+        "rounds": f"{options.rounds} rounds of {options.seconds} s",
         "versions": {k.name: k.version() for k in kinds if k.name not in OURS[1:]},
         "durability": {k.name: k.durability or "keeps nothing on disk" for k in kinds},
     }

@@ -40,6 +40,8 @@ _METHOD = """## How it is measured
 - Processor time per request is that of all processes of the server.
 - "On disk" is each server's own mode for keeping data. What an acknowledged write has survived
   differs: see the durability of each server above. Where a server fsyncs was seen with strace.
+- Growth is measured with one worker, on a table that was scanned once: a table that was just loaded
+  answers fewer gets until its pages are mapped.
 - ExtendDB keeps its data in a file also "in memory": the file then lies on a RAM disk.
 """
 
@@ -115,7 +117,8 @@ def _connections(count: int) -> str:
 def _about_text(about: Row, *, peers: bool = False) -> str:
     versions = about["versions"].items()
     named = ", ".join(f"{name} {version}" for name, version in versions if peers or name in OURS)
-    return f"{about['date']}, {about['machine']}, Python {about['python']}. {named}.\n"
+    where = f"{about['date']}, {about['machine']}, Python {about['python']}"
+    return f"{where}, {about['rounds']}. {named}.\n"
 
 
 def _durability(about: Row, rows: Sequence[Row]) -> str:

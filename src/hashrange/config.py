@@ -161,7 +161,7 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -
 def _workers_that_suit(settings: Settings) -> int:
     """Return the number of workers for this machine.
 
-    By measurement: a second one on two cores answers 1.2 to 1.7 times as many reads and 1.1 to 1.3
+    By measurement: a second one on two cores answers 1.2 to 1.7 times as many reads and 0.9 to 1.3
     times as many writes. Only Linux spreads connections over processes that share a port.
     """
     if settings.in_memory or sys.platform != "linux":

@@ -1,9 +1,9 @@
 """One turn of the event loop: the requests it brought are answered together and sent together.
 
 Answering one request while the sockets of the others are still to be read costs more than half as
-much again: the network's code and the interpreter's push each other out of the processor's caches,
-and each response wakes a client that then goes back to sleep. Measured with 16 connections, GetItem
-answers 1.4 times as many requests this way. A request that comes alone is answered no later.
+much again: each response wakes a client that then goes back to sleep, and, it seems, the network's
+code and the interpreter's push each other out of the processor's caches. Measured with 16
+connections, GetItem answers 1.55 times as many requests this way; with one, as many as before.
 """
 
 from __future__ import annotations
@@ -61,13 +61,15 @@ class Turn:
     def _end(self) -> None:
         ready = self._ready
         self._ready = []
-        for connection in ready:
-            try:
-                connection.answer_waiting()
-            except Exception as error:  # noqa: BLE001  # others wait for their answers
-                connection.abort()
-                context = {"message": "A request was not answered", "exception": error}
-                self._loop.call_exception_handler(context)
-        # Until here, so that responses found no reason to ask for another turn.
-        self._is_due = False
-        self.flush()
+        try:
+            for connection in ready:
+                try:
+                    connection.answer_waiting()
+                except Exception as error:  # noqa: BLE001  # others wait for their answers
+                    connection.abort()
+                    context = {"message": "A request was not answered", "exception": error}
+                    self._loop.call_exception_handler(context)
+        finally:
+            # Until here, so that responses found no reason to ask for another turn.
+            self._is_due = False
+            self.flush()
