@@ -24,6 +24,7 @@ import botocore
 from hashrange.clock import VirtualClock
 from hashrange.testing import clients
 from hashrange.testing.database import LocalDatabase
+from hashrange.testing.plain_items import quicken_clients
 from hashrange.testing.server import LocalServer, serve
 from hashrange.testing.surroundings import default_session, safe_environment
 
@@ -105,6 +106,7 @@ def reach_session(session: Any) -> None:
 def _reach(events: Any) -> None:
     for event in clients.EVENTS:
         events.register(event, _answer, unique_id=f"{_HANDLER_ID}-{event}")
+    quicken_clients(events)
 
 
 def _answer(model: Any, params: Any, request_signer: Any, **_: object) -> object:

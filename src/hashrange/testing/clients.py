@@ -1,7 +1,8 @@
 """boto3 clients that reach a database in this process.
 
 Requests are answered at botocore's `before-call` event: after boto3 has checked and serialized
-them, before anything is signed or sent. Parameter checks, parsing and exceptions stay botocore's.
+them, before anything is signed or sent. Parameter checks, parsing and exceptions stay botocore's,
+with a shortcut for plain items (`plain_items`).
 
 Making a botocore client takes milliseconds, so clients made here without options go back to a pool
 when their database ends, and belong to the next one.
@@ -16,9 +17,9 @@ from typing import Any, Final, final
 import boto3
 import botocore.session
 from botocore.awsrequest import AWSResponse
-from botocore.parsers import ResponseParserFactory
 
 from hashrange.testing.database import LocalDatabase
+from hashrange.testing.plain_items import PlainItemParser, quicken_clients
 
 EVENTS: Final = ("before-call.dynamodb", "before-call.dynamodb-streams")
 SERVICES: Final = ("dynamodb", "dynamodbstreams")
@@ -30,7 +31,7 @@ EnvironmentKey = frozenset[tuple[str, str]]
 """All that the environment tells botocore; a session made in one does not suit another."""
 
 _lock = threading.RLock()
-_parsers = ResponseParserFactory()
+_parser = PlainItemParser()
 _sessions: dict[EnvironmentKey, Any] = {}
 _pool: list[Holder] = []
 
@@ -99,12 +100,11 @@ def reply(
     }
     response = {"status_code": status, "headers": headers, "body": document}
     service_model = model.service_model
-    parser = _parsers.create_parser(service_model.resolved_protocol)
-    parsed: dict[str, Any] = parser.parse(response, model.output_shape)
+    parsed: dict[str, Any] = _parser.parse(response, model.output_shape)
     if status >= 300:
         shape = service_model.shape_for_error_code(parsed["Error"]["Code"])
         if shape is not None:
-            parsed.update(parser.parse(response, shape))
+            parsed.update(_parser.parse(response, shape))
     parsed["ResponseMetadata"]["RetryAttempts"] = 0
     return AWSResponse(params["url"], status, headers, None), parsed
 
@@ -122,6 +122,7 @@ def own_session() -> Any:
             if len(_sessions) >= _SESSIONS_MAX:
                 _sessions.clear()
             session = _sessions[key] = boto3.Session(botocore_session=core)
+            quicken_clients(session.events)
         return session
 
 
