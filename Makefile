@@ -5,13 +5,15 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+COMPILED := .venv-compiled
+COMPILED_READY := $(COMPILED)/ready
 SOURCES := src tests bench
 
 # Passed on to the command behind a target, for example: make serve ARGS="--port 9000"
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint format types imports check bench bench-peers conformance \
+.PHONY: help serve serve-compiled test test-compiled lint format types imports check bench bench-peers conformance \
 	differential clients clients-go clients-java faults clean
 
 help: ## Show this list
@@ -25,8 +27,25 @@ $(READY): pyproject.toml
 serve: $(READY) ## Start a server on 127.0.0.1:8000 with its data in ./hashrange-data
 	@$(BIN)/hashrange serve $(ARGS)
 
+# Not editable: what runs there is what was compiled, until something changes in src.
+$(COMPILED_READY): pyproject.toml setup.py $(shell find src -name '*.py')
+	@test -x $(COMPILED)/bin/python || $(PYTHON) -m venv $(COMPILED)
+	@$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77' '.[dev]'
+	@echo "compiling, which takes a minute or two"
+	@rm -rf build
+	@HASHRANGE_COMPILE=1 $(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--force-reinstall --no-deps --no-build-isolation .
+	@$(COMPILED)/bin/python -c 'import hashrange.model.values as m; assert m.__file__.endswith((".so", ".pyd"))'
+	@touch $@
+
+serve-compiled: $(COMPILED_READY) ## The same, compiled (needs a C compiler and Python's headers)
+	@$(COMPILED)/bin/hashrange serve $(ARGS)
+
 test: check ## Check the code and run all default tests
 	$(BIN)/pytest -n auto $(ARGS)
+
+test-compiled: $(COMPILED_READY) ## Run all default tests on the compiled build (needs the same)
+	$(COMPILED)/bin/pytest -n auto $(ARGS)
 
 check: lint types imports ## Lint, check types and the order of layers
 
@@ -79,6 +98,6 @@ faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	$(BIN)/pytest tests/faults -s $(ARGS)
 
 clean: ## Remove everything that was made here, except data
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(COMPILED) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, final
 
-from hashrange.api.shapes import Structure
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
@@ -54,13 +53,24 @@ class Context:
 Handler = Callable[[Context, Request], Awaitable[Response]]
 
 
+class RequestShape(Protocol):
+    """What may be in a request; see `shapes.Structure`."""
+
+    @property
+    def members(self) -> Mapping[str, object]: ...
+
+    def check(self, request: Request) -> None: ...
+
+    def check_values(self, request: Request) -> None: ...
+
+
 @final
 class Operation:
     """One API operation: its name, the shape of its request, and what it does."""
 
     __slots__ = ("handler", "name", "shape")
 
-    def __init__(self, name: str, shape: Structure, handler: Handler) -> None:
+    def __init__(self, name: str, shape: RequestShape, handler: Handler) -> None:
         self.name = name
         self.shape = shape
         self.handler = handler

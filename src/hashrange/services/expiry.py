@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import Changes, Engine
+from hashrange.engine.base import Engine
 from hashrange.errors import (
     CorruptionError,
     EngineError,
@@ -30,12 +30,10 @@ from hashrange.errors import (
     StaleEpochError,
     UnknownOutcomeError,
 )
-from hashrange.model.keys import decode_key
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
-from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key, expiry_second
-from hashrange.storage.layout import unpack_item
-from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite
+from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key
+from hashrange.storage.writes import ExpireWrite, GroupWrite, ItemOutcome
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 
@@ -186,31 +184,3 @@ class _Sweep:
         if self._items:
             _LOGGER.debug("%d items of table %s expired", self._items, self.name)
         self._items = 0
-
-
-@final
-class ExpireWrite(ItemWrite):
-    """Delete an item, if it is expired by what it holds now."""
-
-    __slots__ = ("expired", "expiry_key")
-
-    by_service = True
-
-    def __init__(self, table: Table, key: bytes, expired: range, expiry_key: bytes) -> None:
-        values = decode_key([part.type for part in table.parts], key)
-        super().__init__(table, key, dict(zip(table.key_names, values, strict=True)), None)
-        self.expired = expired
-        self.expiry_key = expiry_key
-
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
-        attribute = self.table.time_to_live
-        assert attribute is not None
-        item = {} if row is None else unpack_item(row)
-        second = expiry_second(item.get(attribute))
-        if row is not None and second is not None and second in self.expired:
-            return self._change((item, row), None, (row, None), changes)
-        if second is None or expiry_key(second, self.key) != self.expiry_key:
-            # The write that changed the item took the expiry row with it. Were one left behind all
-            # the same, it would be found for ever.
-            changes.deletes.append((self.table.expiry_store, self.expiry_key))
-        return ItemOutcome(row, row, matched=False)

@@ -17,10 +17,10 @@ from hashrange.errors import ItemCollectionSizeLimitExceededException, Validatio
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
 from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
-from hashrange.model.keys import item_key
+from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
-from hashrange.storage.expiry import change_expiry
+from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
 from hashrange.storage.log import is_change, log_change
@@ -159,6 +159,34 @@ class DeleteWrite(ItemWrite):
             return ItemOutcome(None, None)
         before = None if old is None else (old, row)
         return self._change(before, None, (row, None), changes)
+
+
+@final
+class ExpireWrite(ItemWrite):
+    """Delete an item, if it is expired by what it holds now."""
+
+    __slots__ = ("expired", "expiry_key")
+
+    by_service = True
+
+    def __init__(self, table: Table, key: bytes, expired: range, expiry_key: bytes) -> None:
+        values = decode_key([part.type for part in table.parts], key)
+        super().__init__(table, key, dict(zip(table.key_names, values, strict=True)), None)
+        self.expired = expired
+        self.expiry_key = expiry_key
+
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        attribute = self.table.time_to_live
+        assert attribute is not None
+        item = {} if row is None else unpack_item(row)
+        second = expiry_second(item.get(attribute))
+        if row is not None and second is not None and second in self.expired:
+            return self._change((item, row), None, (row, None), changes)
+        if second is None or expiry_key(second, self.key) != self.expiry_key:
+            # The write that changed the item took the expiry row with it. Were one left behind all
+            # the same, it would be found for ever.
+            changes.deletes.append((self.table.expiry_store, self.expiry_key))
+        return ItemOutcome(row, row, matched=False)
 
 
 @final

@@ -61,8 +61,12 @@ _LINGER: Final = Phase.LINGER
 
 
 @final
-class Connection(asyncio.Protocol):
-    """The protocol object of one socket."""
+class Connection:
+    """The protocol object of one socket.
+
+    It inherits nothing, because event loops ask only for the methods, and only such a class becomes
+    a quick one when it is compiled.
+    """
 
     __slots__ = (
         "_answering",
@@ -147,7 +151,7 @@ class Connection(asyncio.Protocol):
         self._drop_input()
         self._server.forget(self)
         # The parser refers back to this object; without it, both go as soon as they are let go.
-        del self._parser
+        self._parser = None  # type: ignore[assignment]
 
     def pause_writing(self) -> None:
         self._is_choked = True

@@ -46,7 +46,9 @@ class Server:
     async def start(self, listening: socket.socket) -> None:
         """Accept connections on a bound socket from now on."""
         self._listener = await self.loop.create_server(
-            lambda: Connection(self), sock=listening, backlog=1024
+            lambda: Connection(self),  # type: ignore[arg-type, return-value]
+            sock=listening,
+            backlog=1024,
         )
         self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
 

@@ -9,13 +9,18 @@ connections, GetItem answers 1.55 times as many requests this way; with one, as 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, final
-
-if TYPE_CHECKING:
-    from hashrange.wire.connection import Connection
+from typing import Final, Protocol, final
 
 # Enough for many small responses; larger ones are not made to wait for one another.
 _HELD_BYTES_MAX: Final = 64 * 1024
+
+
+class Answering(Protocol):
+    """A connection, as a turn sees it."""
+
+    def answer_waiting(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 @final
@@ -26,12 +31,12 @@ class Turn:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._ready: list[Connection] = []
+        self._ready: list[Answering] = []
         self._responses: list[tuple[asyncio.Transport, bytes]] = []
         self._held_bytes = 0
         self._is_due = False
 
-    def answer(self, connection: Connection) -> None:
+    def answer(self, connection: Answering) -> None:
         """Have the waiting requests of a connection answered in this turn."""
         self._ready.append(connection)
         if not self._is_due:

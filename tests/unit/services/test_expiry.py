@@ -17,11 +17,11 @@ from hashrange.model.values import Item, item_size
 from hashrange.services import backfill as backfill_module
 from hashrange.services import expiry as expiry_module
 from hashrange.services.backfill import Backfill
-from hashrange.services.expiry import ExpireWrite, Expiry
+from hashrange.services.expiry import Expiry
 from hashrange.storage.catalog import Delays
 from hashrange.storage.expiry import expired_seconds, expiry_key, expiry_second
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item, unpack_tally
-from hashrange.storage.writes import DeleteWrite, GroupWrite, PutWrite, write_item
+from hashrange.storage.writes import DeleteWrite, ExpireWrite, GroupWrite, PutWrite, write_item
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 ON = {"AttributeName": "x", "Enabled": True}

@@ -1,0 +1,57 @@
+"""Builds the package as pyproject.toml says; with HASHRANGE_COMPILE=1, with its hot path compiled.
+
+mypyc makes extension modules of the modules below, from the same sources. That needs mypy beside
+setuptools, a C compiler and the headers of Python; see the section on it in ARCHITECTURE.md.
+"""
+
+import os
+
+from setuptools import setup
+
+# What runs for every item or for every request. Left out are the engines, whose time is SQLite's,
+# what is rarely called, and classes that others take apart or inherit from.
+COMPILED = [
+    "limits",
+    "model/comparison",
+    "model/keys",
+    "model/numbers",
+    "model/schema",
+    "model/values",
+    "model/wire_types",
+    "storage/expiry",
+    "storage/indexes",
+    "storage/layout",
+    "storage/writes",
+    "api/arguments",
+    "api/event_sources",
+    "api/get_item",
+    "api/item_writes",
+    "api/key_paths",
+    "api/keys",
+    "api/outcomes",
+    "api/put_item",
+    "api/scalars",
+    "api/shapes",
+    "wire/claims",
+    "wire/codec",
+    "wire/connection",
+    "wire/dispatch",
+    "wire/edge",
+    "wire/messages",
+    "wire/responses",
+    "wire/server",
+    "wire/signature",
+    "wire/turn",
+]
+
+
+def extensions():
+    """Return the extension modules to build, none unless asked for."""
+    if os.environ.get("HASHRANGE_COMPILE") != "1":
+        return []
+    from mypyc.build import mypycify
+
+    return mypycify([f"src/hashrange/{name}.py" for name in COMPILED], opt_level="3")
+
+
+setup(ext_modules=extensions())
