@@ -6,8 +6,9 @@
     python -m bench --soak 60                an hour at 80 % of the peak
     python -m bench --parts report           only write the report again
 
-Each part replaces its own numbers in docs/benchmarks/results.json; the report shows them all. With
---quick, or a choice of servers, workloads, storage or connections, nothing is written.
+Each part replaces its own numbers in docs/benchmarks/results.json, with --storage only those in
+memory or on disk; the report shows them all. With --quick, or a choice of servers, workloads or
+connections, nothing is written.
 """
 
 from __future__ import annotations
@@ -51,12 +52,20 @@ def main() -> None:
     for part in arguments.parts:
         if part != "report":
             rows = _run(part, chosen, options, arguments)
+            if part == "throughput":
+                rows = _kept(results.get(part), arguments.storage) + rows
             results[part] = {"about": _about(chosen, options), "rows": rows}
         sys.stdout.write(report.part_text(part, results))
         if arguments.is_whole:
             _RESULTS.parent.mkdir(parents=True, exist_ok=True)
             _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
             report.write(results, _RESULTS.parent.parent)
+
+
+def _kept(earlier: Any, storages: list[str]) -> list[Any]:
+    """Return the rows measured before that are not measured again."""
+    rows = [] if earlier is None else earlier["rows"]
+    return [row for row in rows if row["storage"] not in storages]
 
 
 def _run(part: str, kinds: list[Kind], options: Options, arguments: argparse.Namespace) -> Any:
@@ -96,8 +105,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--growth-items", type=int, default=1_000_000)
     parser.add_argument("--soak", type=int, metavar="MINUTES")
     arguments = parser.parse_args()
-    chosen = (arguments.servers, arguments.workloads, arguments.storage, arguments.connections)
-    arguments.is_whole = not arguments.quick and chosen == (None, None, _STORAGES, _CONNECTIONS)
+    chosen = (arguments.servers, arguments.workloads, arguments.connections)
+    arguments.is_whole = not arguments.quick and chosen == (None, None, _CONNECTIONS)
     if arguments.soak:
         arguments.parts = ["soak"]
     if arguments.quick:

@@ -185,7 +185,7 @@ def _details(rows: Sequence[Row], durability: dict[str, str]) -> str:
 
 def _limits(results: Results) -> str:
     """Compare gets with HTTP alone, durable puts with SQLite alone."""
-    table = [["", "connections", "limit", "Hashrange", "share"]]
+    table = [["", "connections", "server", "limit", "Hashrange", "share"]]
     for row in results["limits"]["rows"]:
         name = "GetItem, against an HTTP responder on the same stack that does nothing"
         if row["limit"] == "sqlite":
@@ -193,7 +193,7 @@ def _limits(results: Results) -> str:
             name = f"durable PutItem, against SQLite alone, {batch}"
         limit, ours = row["per_second"], row["hashrange"]
         cells = [f"{limit:,.0f}", f"{ours:,.0f}", f"{ours / limit:.0%}"]
-        table.append([name, str(row["connections"]), *cells])
+        table.append([name, str(row["connections"]), row["server"], *cells])
     text = "How near Hashrange comes to what the machine allows, in requests per second:\n"
     return "\n".join(
         ["## Against the limits\n", _about_text(results["limits"]["about"]), text, _table(table)]

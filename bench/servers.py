@@ -23,6 +23,8 @@ from bench.signing import Signer
 PEERS = Path(os.environ.get("BENCH_PEERS", ".bench-peers")).resolve()
 TICKS = os.sysconf("SC_CLK_TCK")
 
+# What `make serve-compiled` runs.
+_COMPILED = Path(".venv-compiled").absolute()
 _DYNOXIDE = PEERS / "node_modules/@dynoxide/linux-x64"
 _EXTENDDB = PEERS / "node_modules/@extenddb/linux-x64"
 _DYNALITE = PEERS / "node_modules/dynalite"
@@ -43,13 +45,15 @@ class Kind(NamedTuple):
     disk_only: bool = False
 
 
-def _hashrange(workers: int | None = None) -> Callable[[int, Path | None], list[str]]:
+def _hashrange(
+    workers: int | None = None, python: str = sys.executable
+) -> Callable[[int, Path | None], list[str]]:
     def command(port: int, directory: Path | None) -> list[str]:
         store = ["--data-dir", str(directory)] if directory else ["--in-memory"]
         arguments = ["serve", "--port", str(port), *store]
         if workers is not None:
             arguments += ["--workers", str(workers)]
-        return [sys.executable, "-m", "hashrange", *arguments]
+        return [python, "-m", "hashrange", *arguments]
 
     return command
 
@@ -111,6 +115,13 @@ KINDS = [
         _FSYNC,
         disk_only=True,
     ),
+    Kind(
+        "Hashrange (compiled)",
+        (_COMPILED / "ready").exists,
+        _hashrange_version,
+        _hashrange(python=str(_COMPILED / "bin/python")),
+        _FSYNC,
+    ),
     Kind("Dynoxide", _DYNOXIDE.exists, _package_version(_DYNOXIDE), _dynoxide, _FSYNC),
     Kind(
         "ExtendDB",
@@ -132,6 +143,7 @@ KINDS = [
     Kind("moto server", _MOTO.exists, _moto_version, _moto, None),
 ]
 ONE_WORKER = KINDS[1]
+COMPILED = KINDS[2]
 OURS = [kind.name for kind in KINDS if kind.name.startswith("Hashrange")]
 
 

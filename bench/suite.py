@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bench.limits import RESPONDER, sqlite_puts_per_second
 from bench.load import Sample, measure
 from bench.prepare import attempt, prepare
-from bench.servers import KINDS, Kind, Server, running
+from bench.servers import COMPILED, KINDS, Kind, Server, running
 from bench.workloads import SIZED, Call, calls
 
 Row = dict[str, Any]
@@ -132,54 +132,67 @@ def median(samples: list[Sample]) -> Row:
 
 def measure_limits(options: Options) -> list[Row]:
     """Measure Hashrange in turns with HTTP that does nothing, and with SQLite alone."""
-    return _measure_http_limit(options) + _measure_sqlite_limit(options)
+    kinds = [kind for kind in (KINDS[0], COMPILED) if kind.installed()]
+    return _measure_http_limit(kinds, options) + _measure_sqlite_limit(kinds, options)
 
 
-def _measure_http_limit(options: Options) -> list[Row]:
+def _measure_http_limit(kinds: list[Kind], options: Options) -> list[Row]:
     rows: list[Row] = []
-    with running([RESPONDER, KINDS[0]], on_disk=False) as (responder, ours):
-        prepare(ours)
-        measure(ours, calls("get", "warm"), connections=options.connections[0], seconds=1)
+    with running([RESPONDER, *kinds], on_disk=False) as (responder, *ours):
+        for server in ours:
+            prepare(server)
+            measure(server, calls("get", "warm"), connections=options.connections[0], seconds=1)
+        turns = [(responder, "fixed"), *((server, "get") for server in ours)]
         for connections in options.connections:
-            limits: list[Sample] = []
-            samples: list[Sample] = []
+            samples: dict[str, list[Sample]] = {server.name: [] for server, _ in turns}
             for number in range(options.rounds):
-                for server, workload, kept in (
-                    (responder, "fixed", limits),
-                    (ours, "get", samples),
-                ):
+                for server, workload in turns:
                     requests = calls(workload, str(number))
-                    kept.append(measure_quietly(server, requests, connections, options.seconds))
-                    _say_sample(server.name, workload, connections, kept[-1])
-            rate = median(samples)["per_second"]
-            row = {"limit": "http", "connections": connections, "hashrange": rate}
-            rows.append({**row, "per_second": median(limits)["per_second"]})
+                    sample = measure_quietly(server, requests, connections, options.seconds)
+                    samples[server.name].append(sample)
+                    _say_sample(server.name, workload, connections, sample)
+            limit = median(samples[responder.name])["per_second"]
+            for server in ours:
+                rate = median(samples[server.name])["per_second"]
+                row = {"limit": "http", "connections": connections, "server": server.name}
+                rows.append({**row, "hashrange": rate, "per_second": limit})
     return rows
 
 
-def _measure_sqlite_limit(options: Options) -> list[Row]:
+def _measure_sqlite_limit(kinds: list[Kind], options: Options) -> list[Row]:
     rows: list[Row] = []
-    with running([KINDS[0]], on_disk=True) as (ours,):
-        prepare(ours)
-        measure(ours, calls("put", "warm"), connections=options.connections[0], seconds=1)
+    with running(kinds, on_disk=True) as servers:
+        for server in servers:
+            prepare(server)
+            measure(server, calls("put", "warm"), connections=options.connections[0], seconds=1)
         for connections in options.connections:
-            rounds: list[tuple[float, float, float]] = []
+            rounds: dict[str, list[tuple[float, float, float]]] = {s.name: [] for s in servers}
             for number in range(options.rounds):
-                requests = calls("put", str(number))
-                before = ours.commit_count()
-                sample = measure(ours, requests, connections=connections, seconds=options.seconds)
-                commits = max(1, ours.commit_count() - before)
-                batch = sample.per_second * options.seconds / commits
-                limit = sqlite_puts_per_second(max(1, round(batch)), options.seconds)
-                rounds.append((sample.per_second, batch, limit))
-                _say(
-                    f"put {connections:3} connections: {sample.per_second:,.0f}/s in batches of "
-                    f"{batch:.1f}; SQLite alone {limit:,.0f}/s"
-                )
-            rate, batch, limit = (statistics.median(values) for values in zip(*rounds, strict=True))
-            row = {"limit": "sqlite", "connections": connections, "hashrange": rate}
-            rows.append({**row, "batch": batch, "per_second": limit})
+                for server in servers:
+                    rounds[server.name].append(
+                        _measure_puts(server, str(number), connections, options.seconds)
+                    )
+            for name, numbers in rounds.items():
+                rate, batch, limit = map(statistics.median, zip(*numbers, strict=True))
+                row = {"limit": "sqlite", "connections": connections, "server": name}
+                rows.append({**row, "hashrange": rate, "batch": batch, "per_second": limit})
     return rows
+
+
+def _measure_puts(
+    server: Server, seed: str, connections: int, seconds: int
+) -> tuple[float, float, float]:
+    """Return the rate of puts, how many were in a commit, and the rate of SQLite with as many."""
+    before = server.commit_count()
+    sample = measure(server, calls("put", seed), connections=connections, seconds=seconds)
+    commits = max(1, server.commit_count() - before)
+    batch = sample.per_second * seconds / commits
+    limit = sqlite_puts_per_second(max(1, round(batch)), seconds)
+    _say(
+        f"put {connections:3} connections  {server.name:26} {sample.per_second:,.0f}/s in batches "
+        f"of {batch:.1f}; SQLite alone {limit:,.0f}/s"
+    )
+    return sample.per_second, batch, limit
 
 
 def _say_sample(name: str, workload: str, connections: int, sample: Sample) -> None:
