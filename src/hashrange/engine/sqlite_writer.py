@@ -47,6 +47,13 @@ _log = logging.getLogger(__name__)
 _Waiting = tuple[Decision, "asyncio.Future[object]"]
 
 
+class _Stores(dict[str, StoreStatements]):
+    """The stores there are; using another one is refused."""
+
+    def __missing__(self, store: str) -> StoreStatements:
+        raise EngineError(f"no store {store}")
+
+
 @final
 class _Batch:
     """The decisions of one transaction and what is to be told about them."""
@@ -93,7 +100,7 @@ class GroupCommit:
         self._commit_in_thread = commit_in_thread
         self._checkpoint_bytes = checkpoint_bytes
         self._connection: apsw.Connection | None = connect()
-        self._stores: dict[str, StoreStatements] = {}
+        self._stores = _Stores()
         self._stores_version = -1
         self._waiting: deque[_Waiting] = deque()
         self._busy = False
@@ -102,8 +109,8 @@ class GroupCommit:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._logged_bytes = 0
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="hashrange-commit", daemon=True)
-        self._thread.start()
+        self._committer = threading.Thread(target=self._work, name="hashrange-commit", daemon=True)
+        self._committer.start()
 
     def submit(self, decision: Decision) -> asyncio.Future[object]:
         """Queue a decision; the future resolves once it is durable."""
@@ -129,7 +136,7 @@ class GroupCommit:
             await self._idle
         self._jobs.put(self._checkpoint)
         self._jobs.put(None)
-        await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+        await asyncio.get_running_loop().run_in_executor(None, self._committer.join)
         if self._connection is not None:
             with contextlib.suppress(apsw.Error):
                 self._connection.close()
@@ -185,7 +192,7 @@ class GroupCommit:
             self._epoch_cell.set_sequence(sequence)
         if stores_version != self._stores_version:
             rows = cursor.execute("SELECT store FROM tallies").fetchall()
-            self._stores = {name: StoreStatements(name) for name in (str(row[0]) for row in rows)}
+            self._stores = _Stores((str(row[0]), StoreStatements(str(row[0]))) for row in rows)
             self._stores_version = stores_version
         return cursor
 
@@ -216,21 +223,10 @@ class GroupCommit:
         for store, key in decision.keys:
             statements = self._stores.get(store)
             rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
-        changes = decision.decide(rows)
-        stores = self._stores_after(changes) if changes.creates or changes.drops else self._stores
-        for store, _, _ in changes.puts:
-            if store not in stores:
-                raise EngineError(f"no store {store}")
-        for store, _, _ in changes.appends:
-            if store not in stores:
-                raise EngineError(f"no store {store}")
-        for store, _, _ in changes.tallies:
-            if store not in stores:
-                raise EngineError(f"no store {store}")
-        return changes
+        return decision.decide(rows)
 
-    def _stores_after(self, changes: Changes) -> dict[str, StoreStatements]:
-        stores = dict(self._stores)
+    def _stores_after(self, changes: Changes) -> _Stores:
+        stores = _Stores(self._stores)
         for store in changes.drops:
             stores.pop(store, None)
         for store in changes.creates:
@@ -257,6 +253,7 @@ class GroupCommit:
             key = prefix + batch.sequence.to_bytes(SEQUENCE_BYTES, "big")
             execute(stores[store].append, (key, value))
         for store, rows, size in changes.tallies:
+            stores[store]  # raises unless it exists
             tally = batch.tallies.setdefault(store, [0, 0])
             tally[0] += rows
             tally[1] += size
@@ -302,7 +299,9 @@ class GroupCommit:
         if batch.answers and spares_other_decisions(error):
             (_, future), _, _ = batch.answers.pop()
             if not future.done():
-                future.set_exception(EngineError(f"{type(error).__name__}: {error}"))
+                is_ours = isinstance(error, EngineError)
+                refusal = error if is_ours else EngineError(f"{type(error).__name__}: {error}")
+                future.set_exception(refusal)
             self._waiting.extendleft(entry for entry, _, _ in reversed(batch.answers))
             self._next_batch()
             return
