@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 COMPILED := .venv-compiled
 COMPILED_READY := $(COMPILED)/ready
-SOURCES := src tests bench
+SOURCES := src tests bench setup.py
 
 # Passed on to the command behind a target, for example: make serve ARGS="--port 9000"
 ARGS ?=

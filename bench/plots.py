@@ -10,8 +10,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .title { font-size: 15px; font-weight: 600; }
 .value { font-size: 11px; }
 .axis { stroke: #8c959f; }
-.c0 { fill: #0969da; } .c1 { fill: #54aeff; } .c2 { fill: #bc4c00; } .c3 { fill: #8250df; }
-.c4 { fill: #1a7f37; } .c5 { fill: #9a6700; } .c6 { fill: #6e7781; }
+.c0 { fill: #0969da; } .c1 { fill: #54aeff; } .c2 { fill: #0a3069; } .c3 { fill: #bc4c00; }
+.c4 { fill: #8250df; } .c5 { fill: #1a7f37; } .c6 { fill: #9a6700; } .c7 { fill: #6e7781; }
 .line { fill: none; stroke: #0969da; stroke-width: 2; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } }
 </style>"""
