@@ -80,6 +80,15 @@ def test_a_chunked_body_is_put_together(client):
     assert json.loads(client.response()[2])["Request"] == {"A": 1}
 
 
+def test_what_follows_a_chunked_body_is_no_header(client):
+    head = post("Echo", b"", Content_Length=None, Transfer_Encoding="chunked")
+    client.send(head + b"2\r\n{}\r\n0\r\nOrigin: http://a.example\r\n\r\n" + post("Echo"))
+    for _ in range(2):
+        status, headers, _ = client.response()
+        assert status == 200
+        assert "access-control-allow-origin" not in {name.lower() for name in headers}
+
+
 def test_a_client_that_expects_it_is_told_to_continue(client):
     client.send(post("Echo", b"", Content_Length="2", Expect="100-continue"))
     assert client.response()[0] == 100

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # Marks a request that has to be read once more; never sent.
 _UPGRADE = HttpAnswer(426, b"")
+_KEPT_NAMES_MAX = 1000
+_KEPT_NAME_BYTES_MAX = 64
 # A content length with more digits than this is too large, whatever it says.
 _LENGTH_DIGITS_MAX = 12
 # One with no more digits than this needs no look: `on_body` counts, too.
@@ -58,6 +60,19 @@ _IDLE: Final = Phase.IDLE
 _HEADER: Final = Phase.HEADER
 _BODY: Final = Phase.BODY
 _LINGER: Final = Phase.LINGER
+
+
+class _LowerNames(dict[bytes, bytes]):
+    """Header names as they were sent, and in lower case; clients use few, always the same."""
+
+    def __missing__(self, name: bytes) -> bytes:
+        lower = name.lower()
+        if len(name) <= _KEPT_NAME_BYTES_MAX and len(self) < _KEPT_NAMES_MAX:
+            self[name] = lower
+        return lower
+
+
+_lower_names: Final = _LowerNames()
 
 
 @final
@@ -82,7 +97,6 @@ class Connection:
         "_is_surplus",
         "_keep_alive",
         "_parser",
-        "_raw_headers",
         "_received_bytes",
         "_refusal",
         "_server",
@@ -91,7 +105,6 @@ class Connection:
         "_url",
         "_waiting",
         "_wants_continue",
-        "on_header",
         "phase",
         "since",
     )
@@ -100,10 +113,6 @@ class Connection:
         self._server = server
         self._turn = server.turn
         self._transport: asyncio.Transport | None = None
-        self._raw_headers: dict[bytes, bytes] = {}
-        # The parser calls this for each header; a method of C spares a Python call for each.
-        self.on_header = self._raw_headers.__setitem__
-        self._headers: dict[bytes, bytes] = {}
         self._parser = HttpRequestParser(self)
         self._waiting: deque[HttpRequest] = deque()
         self._answering: Coroutine[Any, None, bytes] | None = None
@@ -121,6 +130,7 @@ class Connection:
 
     def _begin_request(self) -> None:
         self._url = b""
+        self._headers: Headers = {}
         self._body = b""
         self._chunks: list[bytes] | None = None
         self._body_bytes = 0
@@ -184,7 +194,7 @@ class Connection:
             elif self.phase is _HEADER:
                 # Other requests may have been in front of a header that only begins here.
                 self._header_bytes += (
-                    self._sum_headers(self._raw_headers) if self._is_fresh else self._received_bytes
+                    self._sum_headers(self._headers) if self._is_fresh else self._received_bytes
                 )
                 if self._header_bytes > self._server.bounds.header_bytes_max:
                     self._refuse_rest(HEADERS_TOO_LARGE)
@@ -225,11 +235,13 @@ class Connection:
         self.phase = _HEADER
         self.since = self._server.now
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What comes after a chunked body is no part of the header.
+        if self.phase is _HEADER:
+            self._headers[_lower_names[name]] = value
+
     def on_headers_complete(self) -> None:
-        raw = self._raw_headers
-        # Half the time of a comprehension, on every request.
-        self._headers = headers = dict(zip(map(bytes.lower, raw), raw.values(), strict=True))
-        raw.clear()
+        headers = self._headers
         self.phase = _BODY
         if (
             len(headers.get(b"content-length", b"")) > _SHORT_LENGTH_DIGITS
@@ -286,6 +298,7 @@ class Connection:
         )
         # As `_begin_request` does, for what was changed.
         self._url = b""
+        self._headers = {}
         self._body = b""
         self._body_bytes = 0
         self._header_bytes = 0
