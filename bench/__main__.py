@@ -6,9 +6,9 @@
     python -m bench --soak 60                an hour at 80 % of the peak
     python -m bench --parts report           only write the report again
 
-Each part replaces its own numbers in docs/benchmarks/results.json, with --storage only those in
-memory or on disk; the report shows them all. With --quick, or a choice of servers, workloads or
-connections, nothing is written.
+Each part replaces its own numbers in docs/benchmarks/results.json, and of the throughput only the
+lines that were measured; the report shows them all. With --quick or a choice of servers nothing is
+written.
 """
 
 from __future__ import annotations
@@ -47,25 +47,34 @@ def main() -> None:
     if arguments.servers:
         chosen = [kind for kind in chosen if kind.name in arguments.servers]
     results: dict[str, Any] = {}
-    if _RESULTS.exists() and arguments.is_whole:
+    if _RESULTS.exists() and arguments.is_kept:
         results = json.loads(_RESULTS.read_text())
     for part in arguments.parts:
         if part != "report":
             rows = _run(part, chosen, options, arguments)
             if part == "throughput":
-                rows = _kept(results.get(part), arguments.storage) + rows
+                rows = _renewed(results.get(part, {"rows": []})["rows"], rows)
             results[part] = {"about": _about(chosen, options), "rows": rows}
         sys.stdout.write(report.part_text(part, results))
-        if arguments.is_whole:
+        if arguments.is_kept:
             _RESULTS.parent.mkdir(parents=True, exist_ok=True)
             _RESULTS.write_text(json.dumps(results, indent=1) + "\n")
             report.write(results, _RESULTS.parent.parent)
 
 
-def _kept(earlier: Any, storages: list[str]) -> list[Any]:
-    """Return the rows measured before that are not measured again."""
-    rows = [] if earlier is None else earlier["rows"]
-    return [row for row in rows if row["storage"] not in storages]
+def _renewed(earlier: list[Any], rows: list[Any]) -> list[Any]:
+    """Return the rows measured before with these in place of those of the same lines."""
+
+    def place(row: Any) -> tuple[int, int, int]:
+        workloads = list(WORKLOADS)
+        return (
+            _STORAGES.index(row["storage"]),
+            row["connections"],
+            workloads.index(row["workload"]),
+        )
+
+    measured = {place(row) for row in rows}
+    return sorted([row for row in earlier if place(row) not in measured] + rows, key=place)
 
 
 def _run(part: str, kinds: list[Kind], options: Options, arguments: argparse.Namespace) -> Any:
@@ -105,8 +114,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--growth-items", type=int, default=1_000_000)
     parser.add_argument("--soak", type=int, metavar="MINUTES")
     arguments = parser.parse_args()
-    chosen = (arguments.servers, arguments.workloads, arguments.connections)
-    arguments.is_whole = not arguments.quick and chosen == (None, None, _CONNECTIONS)
+    arguments.is_kept = not arguments.quick and arguments.servers is None
     if arguments.soak:
         arguments.parts = ["soak"]
     if arguments.quick:
