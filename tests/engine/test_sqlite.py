@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,30 @@ async def test_the_log_stays_short_under_writes_and_half_read_ranges(
     lock.release()
     # About three megabytes went through it, each row dirtying a few pages.
     assert longest < 10 * CHECKPOINT_BYTES
+
+
+async def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    await engine.write(plain(creates=["t"], puts=[("t", b"%d" % n, b"x") for n in range(9)]))
+
+    async def read(times: int) -> None:
+        for rows_max in [2, 100] * times:
+            await engine.range("t", b"", b"9", reverse=False, rows_max=rows_max, bytes_max=9999)
+            await engine.read([("t", b"1"), ("t", b"absent")])
+
+    await read(100)
+    tracemalloc.start()
+    try:
+        await read(100)
+        before, _ = tracemalloc.get_traced_memory()
+        await read(1000)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        await engine.close()
+        lock.release()
+    assert after - before < 10_000
 
 
 async def test_a_closed_engine_refuses_politely(tmp_path: Path) -> None:

@@ -136,16 +136,13 @@ class SqliteEngine:
         self, statement: str, bounds: tuple[bytes, bytes], rows_max: int, bytes_max: int
     ) -> tuple[list[Row], bool]:
         page: list[Row] = []
-        cursor = self._reader.execute(statement, bounds)
-        try:
-            for row in cursor:
-                page.append(row)
-                bytes_max -= len(row[1])
-                if len(page) >= rows_max or bytes_max <= 0:
-                    return page, False
-        finally:
-            # A statement left half-way would keep its snapshot, and the log, alive.
-            cursor.close(True)
+        # A statement left half-way would keep its snapshot, and the log, alive. It ends with its
+        # cursor, which nobody else has; closing the cursor would leak 200 bytes (APSW 3.54).
+        for row in self._reader.execute(statement, bounds):
+            page.append(row)
+            bytes_max -= len(row[1])
+            if len(page) >= rows_max or bytes_max <= 0:
+                return page, False
         return page, True
 
     async def write(self, decision: Decision) -> object:
