@@ -114,11 +114,12 @@ def _connections(count: int) -> str:
     return "One connection" if count == 1 else f"{count} connections"
 
 
-def _about_text(about: Row, *, peers: bool = False) -> str:
+def _about_text(about: Row, *, peers: bool = False, rounds: bool = True) -> str:
     versions = about["versions"].items()
     named = ", ".join(f"{name} {version}" for name, version in versions if peers or name in OURS)
     where = f"{about['date']}, {about['machine']}, Python {about['python']}"
-    return f"{where}, {about['rounds']}. {named}.\n"
+    how = f", {about['rounds']}" if rounds else ""
+    return f"{where}{how}. {named}.\n"
 
 
 def _durability(about: Row, rows: Sequence[Row]) -> str:
@@ -135,7 +136,8 @@ def _comparison(rows: Sequence[Row], field: str, form: str, best: Best) -> str:
     cells = {(row["workload"], row["server"]): row for row in rows}
     table = [["", *servers, "against the best peer"]]
     for workload in dict.fromkeys(row["workload"] for row in rows):
-        line = [cells[workload, server] for server in servers]
+        # A line that was measured before another server took part has nothing of it.
+        line = [cells.get((workload, server), {"server": server}) for server in servers]
         table.append(
             [
                 WORKLOADS[workload],
@@ -272,7 +274,7 @@ def _soak(results: Results) -> str:
         f"{soak['peak']:,.0f}, with 16 connections, on disk: 40 % get, 20 % query, 20 % update, "
         "20 % put.\n"
     )
-    about = _about_text(results["soak"]["about"])
+    about = _about_text(results["soak"]["about"], rounds=False)
     return "\n".join(["## Soak\n", about, text, "![Soak](benchmarks/soak.svg)\n", _table(table)])
 
 
