@@ -13,8 +13,8 @@ SOURCES := src tests bench setup.py
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve serve-compiled test test-compiled lint format types imports check bench bench-peers conformance \
-	differential clients clients-go clients-java faults clean
+.PHONY: help serve serve-compiled test test-compiled lint format types imports check \
+	bench bench-peers conformance differential clients clients-go clients-java faults clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
