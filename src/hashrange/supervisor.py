@@ -38,10 +38,10 @@ _EARLY_DEATH_SECONDS: Final = 1.0
 _EARLY_DEATHS_MAX: Final = 5
 # Beyond the server's own deadline, for the engine to close.
 _KILL_GRACE_SECONDS: Final = 5.0
-# New containers before a collection, and collections before an older generation is looked at.
 # How long the event loop may keep the interpreter from the thread that commits. With the usual 5 ms
 # a finished commit waits until the loop has nothing left to do: 6 to 10 % fewer puts.
 _SWITCH_SECONDS: Final = 0.00003
+# New containers before a collection, and collections before an older generation is looked at.
 _COLLECTOR_THRESHOLDS: Final = (50_000, 10, 10)
 
 Announce = Callable[[str, int], None]
