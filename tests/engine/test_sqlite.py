@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 import tracemalloc
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -60,6 +63,35 @@ async def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+        await engine.close()
+        lock.release()
+    assert after - before < 10_000
+
+
+async def test_writing_leaves_nothing_behind(tmp_path: Path) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(tmp_path)
+    await engine.write(plain(creates=["t"]))
+
+    async def write(times: int) -> None:
+        for _ in range(times):
+            await engine.write(plain(puts=[("t", b"k", b"x")]))
+
+    def pause(_frame: FrameType, event: str, called: object) -> None:
+        # The commit thread is to be at work before the event loop has let go of a batch.
+        if event == "c_return" and getattr(called, "__name__", "") == "put":
+            time.sleep(0.0005)
+
+    tracemalloc.start()
+    sys.setprofile(pause)
+    try:
+        await write(50)
+        before, _ = tracemalloc.get_traced_memory()
+        await write(200)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        sys.setprofile(None)
         await engine.close()
         lock.release()
     assert after - before < 10_000

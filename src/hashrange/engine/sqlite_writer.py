@@ -99,7 +99,9 @@ class GroupCommit:
         self._epoch_cell = epoch_cell
         self._commit_in_thread = commit_in_thread
         self._checkpoint_bytes = checkpoint_bytes
-        self._connection: apsw.Connection | None = connect()
+        # One cursor for every statement. To make one for each batch would cost time; and one that
+        # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
+        self._cursor: apsw.Cursor | None = connect().cursor()
         self._stores = _Stores()
         self._stores_version = -1
         self._waiting: deque[_Waiting] = deque()
@@ -137,10 +139,10 @@ class GroupCommit:
         self._jobs.put(self._checkpoint)
         self._jobs.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._committer.join)
-        if self._connection is not None:
+        if self._cursor is not None:
             with contextlib.suppress(apsw.Error):
-                self._connection.close()
-            self._connection = None
+                self._cursor.connection.close()
+            self._cursor = None
 
     # On the event loop.
 
@@ -175,10 +177,8 @@ class GroupCommit:
             self._commit_inline(batch)
 
     def _begin(self, batch: _Batch) -> apsw.Cursor:
-        """Open a transaction; return the one cursor for its statements, which saves making many."""
-        if self._connection is None:
-            self._connection = self._connect()
-        cursor = self._connection.cursor()
+        """Open a transaction; return the cursor for its statements."""
+        cursor = self._open()
         cursor.execute("BEGIN IMMEDIATE")
         epoch, stores_version, sequence = cursor.execute(
             "SELECT epoch, stores_version, sequence FROM meta"
@@ -386,14 +386,19 @@ class GroupCommit:
 
     # In either.
 
+    def _open(self) -> apsw.Cursor:
+        """Return the cursor, of a new connection when the last one had to be given up."""
+        if self._cursor is None:
+            self._cursor = self._connect().cursor()
+        return self._cursor
+
     def _commit(self, batch: _Batch) -> Exception | None:
         """Commit; return None, or the error to report after making sure nothing was kept."""
-        connection = self._connection
-        assert connection is not None
+        cursor = self._open()
         try:
             for drop in batch.drops.values():
-                connection.execute(drop)
-            connection.execute("COMMIT")
+                cursor.execute(drop)
+            cursor.execute("COMMIT")
         except apsw.FullError as error:
             # The commit frame is written last, so a log that ran out of room does not have it.
             self._roll_back()
@@ -409,23 +414,21 @@ class GroupCommit:
 
     def _roll_back(self) -> None:
         self._stores_version = -1
-        connection = self._connection
-        if connection is None:
+        if self._cursor is None:
             return
+        connection = self._cursor.connection
         try:
             if connection.in_transaction:
-                connection.execute("ROLLBACK")
+                self._cursor.execute("ROLLBACK")
         except apsw.Error:
-            self._connection = None
+            self._cursor = None
             with contextlib.suppress(apsw.Error):
                 connection.close(True)
 
     def _fence(self) -> bool:
         """Overwrite the frames of a failed commit; return whether that is durable."""
         try:
-            if self._connection is None:
-                self._connection = self._connect()
-            self._connection.execute("BEGIN IMMEDIATE; UPDATE meta SET fence = fence + 1; COMMIT")
+            self._open().execute("BEGIN IMMEDIATE; UPDATE meta SET fence = fence + 1; COMMIT")
         except apsw.Error:
             _log.exception("the write-ahead log could not be fenced after a failed commit")
             self._roll_back()
@@ -443,12 +446,13 @@ class GroupCommit:
         unless the log has grown long: each of their transactions is one short call.
         """
         self._logged_bytes = 0
-        if self._connection is None:
+        if self._cursor is None:
             return
+        connection = self._cursor.connection
         try:
-            frames, _ = self._connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
+            frames, _ = connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
             if frames > LOG_FRAMES_MAX:
-                self._connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_RESTART)
+                connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_RESTART)
         except apsw.BusyError:
             return
         except apsw.Error:
