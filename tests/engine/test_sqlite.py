@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
+from hashrange.engine.sqlite_connection import open_connection
 from hashrange.engine.sqlite_files import DATABASE_NAME
 from hashrange.errors import EngineError
 from tests.engine.decisions import plain, put
@@ -42,6 +43,22 @@ async def test_the_log_stays_short_under_writes_and_half_read_ranges(
     lock.release()
     # About three megabytes went through it, each row dirtying a few pages.
     assert longest < 10 * CHECKPOINT_BYTES
+
+
+@pytest.mark.parametrize(("read_only", "is_mapped"), [(True, True), (False, False)])
+def test_every_setting_of_a_connection_takes_effect(
+    tmp_path: Path, read_only: bool, is_mapped: bool
+) -> None:
+    lock = acquire_directory(tmp_path)
+    connection = open_connection(tmp_path, "full", read_only=read_only)
+    assert connection.pragma("synchronous") == 2
+    assert connection.pragma("wal_autocheckpoint") == 0
+    assert connection.pragma("journal_size_limit") == 64 << 20
+    assert connection.pragma("cache_size") == -8192
+    assert (connection.pragma("mmap_size") > 0) is is_mapped
+    assert connection.pragma("query_only") == read_only
+    connection.close()
+    lock.release()
 
 
 async def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
