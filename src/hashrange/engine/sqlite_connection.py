@@ -23,8 +23,8 @@ STATEMENTS_CACHED_MAX: Final = 1000
 # Processes take turns, so only a foreign program on the same file can make us wait.
 _BUSY_MILLISECONDS: Final = 2000
 _CACHE_KIBIBYTES: Final = 8 * 1024
-# Reads are a third faster when the file is mapped; writes are not, since they look in their cache.
-_MAPPED_BYTES_MAX: Final = 1 << 36
+# Reads are a third faster where the file is mapped; writes are not.
+_MAPPED_BYTES_MAX: Final = 64 << 20
 _JOURNAL_BYTES_KEPT: Final = 64 << 20
 _STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}")
 
