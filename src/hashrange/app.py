@@ -39,6 +39,7 @@ from hashrange.wire.bounds import Bounds
 from hashrange.wire.credentials import CredentialsFileError, load_credentials
 from hashrange.wire.dispatch import Dispatcher
 from hashrange.wire.edge import Edge
+from hashrange.wire.entrance import Entrance
 from hashrange.wire.rest import Rest
 from hashrange.wire.server import Server
 from hashrange.wire.signature import Authenticator, OpenDoor, Verifier
@@ -209,15 +210,15 @@ class Application:
         self._database: Database | None = None
         self._server: Server | None = None
 
-    async def start(self, listening: socket.socket) -> None:
-        """Open the data and accept connections on a bound socket."""
+    async def start(self, entrance: Entrance) -> None:
+        """Open the data and accept connections."""
         settings = self._settings
         database = Database(
             open_engine(settings),
             self._clock,
             delays_of(settings),
             expiry_delay_seconds=settings.ttl_delay,
-            address=address_of(listening),
+            address=address_of(entrance.listening),
             functions=settings.functions,
             triggers=settings.triggers,
         )
@@ -228,7 +229,7 @@ class Application:
         rest = Rest(routes, database.dispatcher, self._authenticator)
         edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
         self._server = Server(edge, bounds)
-        await self._server.start(listening)
+        self._server.start(entrance)
         if self._is_keeper:
             database.start_services()
 

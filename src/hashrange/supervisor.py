@@ -27,6 +27,7 @@ import uvloop
 from hashrange.app import Application, StartError, make_authenticator, reserve_data
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
+from hashrange.wire.entrance import Entrance
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
 
@@ -57,18 +58,20 @@ def serve(settings: Settings, announce: Announce) -> None:
     def make_application(is_keeper: bool) -> Application:
         return Application(settings, authenticator, clock, is_keeper=is_keeper)
 
-    listening = _bind(settings.host, settings.port, is_shared=settings.workers > 1)
+    listening = _bind(settings.host, settings.port)
+    entrance = Entrance(listening, settings.workers)
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(make_application(True), listening, lambda: announce(host, port))
+            _run_process(make_application(True), entrance, lambda: announce(host, port))
         else:
-            _Supervisor(settings, make_application, (host, port)).run(announce)
+            supervisor = _Supervisor(settings, make_application, entrance)
+            supervisor.run(lambda: announce(host, port))
 
 
 def _run_process(
     application: Application,
-    listening: socket.socket,
+    entrance: Entrance,
     on_ready: Callable[[], None],
     parent: int | None = None,
 ) -> None:
@@ -77,7 +80,7 @@ def _run_process(
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        await application.start(listening)
+        await application.start(entrance)
         if parent is None:
             for number in _STOP_SIGNALS:
                 loop.add_signal_handler(number, _stop_or_quit, stop)
@@ -123,16 +126,16 @@ class _Supervisor:
         self,
         settings: Settings,
         make_application: Callable[[bool], Application],
-        address: tuple[str, int],
+        entrance: Entrance,
     ) -> None:
         self._settings = settings
         self._make_application = make_application
-        self._address = address
+        self._entrance = entrance
         self._workers: dict[int, _Worker] = {}
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
 
-    def run(self, announce: Announce) -> None:
+    def run(self, on_ready: Callable[[], None]) -> None:
         """Run the workers until a signal says stop."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED_SIGNALS)
         _calm_collector()
@@ -140,7 +143,7 @@ class _Supervisor:
             self._start(index, early_deaths=0)
         try:
             if self._wait_ready():
-                announce(*self._address)
+                on_ready()
                 self._watch()
         finally:
             self._stop_all()
@@ -160,10 +163,10 @@ class _Supervisor:
             # The terminal sends its interrupt to everybody; the parent decides what it means.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
-            listening = _bind_shared(*self._address)
+            self._entrance.enter(index)
             _run_process(
                 self._make_application(index == 0),
-                listening,
+                self._entrance,
                 lambda: _write_byte(self._ready_write),
                 parent=self._alive_read,
             )
@@ -217,6 +220,8 @@ class _Supervisor:
 
     def _stop_all(self) -> None:
         """Stop the workers, at the latest when the deadline has passed."""
+        # The workers close theirs, and nobody is kept waiting at a door that no one will open.
+        self._entrance.listening.close()
         self._signal_all(signal.SIGTERM)
         deadline = time.monotonic() + self._settings.stop_timeout + _KILL_GRACE_SECONDS
         while self._workers:
@@ -270,7 +275,7 @@ def _write_byte(descriptor: int) -> None:
         os.write(descriptor, b"1")
 
 
-def _bind(host: str, port: int, *, is_shared: bool) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     """Return a bound socket; refuses a port that any other program listens on."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -280,23 +285,6 @@ def _bind(host: str, port: int, *, is_shared: bool) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen()
-    except OSError as error:
-        raise StartError(_bind_failure(host, port, error)) from error
-    if not is_shared:
-        return listening
-    bound = listening.getsockname()[:2]
-    listening.close()
-    return _bind_shared(*bound)
-
-
-def _bind_shared(host: str, port: int) -> socket.socket:
-    """Return a socket on a port that the processes of this server share."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listening.bind((host, port))
     except OSError as error:
         raise StartError(_bind_failure(host, port, error)) from error
     return listening

@@ -14,6 +14,7 @@ from hashrange.errors import ResourceNotFoundException, StorageFullError, Valida
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.dispatch import Dispatcher
 from hashrange.wire.edge import Edge
+from hashrange.wire.entrance import Entrance
 from hashrange.wire.server import Server
 from hashrange.wire.signature import Credential, OpenDoor, Verifier
 
@@ -73,7 +74,7 @@ class RunningServer:
             authenticator = Verifier(keys, SystemClock())
         edge = Edge(self._dispatcher(), authenticator, self.bounds, "us-east-1")
         self.server = Server(edge, self.bounds)
-        await self.server.start(listening)
+        self.server.start(Entrance(listening))
         self._started.set()
         await self.stop_asked.wait()
         await self.server.stop()

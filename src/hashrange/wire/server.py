@@ -12,6 +12,7 @@ from typing import final
 from hashrange.wire.bounds import Bounds
 from hashrange.wire.connection import Connection, Phase
 from hashrange.wire.edge import Edge
+from hashrange.wire.entrance import Acceptor, Entrance
 from hashrange.wire.turn import Turn
 
 
@@ -31,7 +32,9 @@ class Server:
         self.respond = edge.respond
         self._edge = edge
         self._connections: set[Connection] = set()
-        self._listener: asyncio.Server | None = None
+        self._joining: set[asyncio.Task[None]] = set()
+        self._entrance: Entrance | None = None
+        self._acceptor: Acceptor | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._all_gone = asyncio.Event()
 
@@ -43,20 +46,18 @@ class Server:
     def connection_count(self) -> int:
         return len(self._connections)
 
-    async def start(self, listening: socket.socket) -> None:
-        """Accept connections on a bound socket from now on."""
-        self._listener = await self.loop.create_server(
-            lambda: Connection(self),  # type: ignore[arg-type, return-value]
-            sock=listening,
-            backlog=1024,
-        )
+    def start(self, entrance: Entrance) -> None:
+        """Accept connections from now on."""
+        self._entrance = entrance
+        self._acceptor = Acceptor(self.loop, entrance, self._welcome)
+        self._acceptor.start()
         self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
 
     async def stop(self) -> None:
         """Accept nothing new, finish what is in flight, then hang up."""
         self._edge.is_stopping = True
-        if self._listener is not None:
-            self._listener.close()
+        if self._acceptor is not None:
+            self._acceptor.stop()
         for connection in list(self._connections):
             connection.close_when_idle()
         if self._connections:
@@ -68,21 +69,42 @@ class Server:
         if self._ticker is not None:
             self._ticker.cancel()
 
+    def _welcome(self, accepted: socket.socket) -> None:
+        joining = self.loop.create_task(self._join(accepted))
+        self._joining.add(joining)
+        joining.add_done_callback(self._joining.discard)
+
+    async def _join(self, accepted: socket.socket) -> None:
+        try:
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self.loop.connect_accepted_socket(  # type: ignore[type-var]
+                lambda: Connection(self), accepted
+            )
+        except OSError:
+            accepted.close()  # the client is gone again
+
     # Called by connections.
 
     def admit(self, connection: Connection) -> bool:
         """Take a new connection in; false when there are far too many to answer it at all."""
         self._connections.add(connection)
-        count = len(self._connections)
+        count = self._count()
         self.has_surplus = count > self.bounds.connections_max
         return count <= 2 * self.bounds.connections_max and not self.is_stopping
 
     def forget(self, connection: Connection) -> None:
         """Let go of a connection that is closed."""
         self._connections.discard(connection)
-        self.has_surplus = len(self._connections) > self.bounds.connections_max
+        self.has_surplus = self._count() > self.bounds.connections_max
         if self.is_stopping and not self._connections:
             self._all_gone.set()
+
+    def _count(self) -> int:
+        count = len(self._connections)
+        if self._entrance is not None:
+            self._entrance.count(count)
+        return count
 
     # Time limits.
 

@@ -1,0 +1,108 @@
+"""The way in: a listening socket that all processes of a server wait on, each taking its share.
+
+The kernel would deal connections out at random: of sixteen, eleven to one of two processes and five
+to the other is nothing unusual, and who shares a process with ten others waits longer. So a process
+takes one connection at a time, and while another has fewer, leaves it a moment to come first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import mmap
+import socket
+from collections.abc import Callable
+from typing import Final, final
+
+_LOGGER = logging.getLogger("hashrange.wire")
+
+_BACKLOG: Final = 1024
+_COUNT_BYTES: Final = 8
+_YIELD_SECONDS: Final = 0.001
+# When there is no descriptor or no memory for another connection.
+_REST_SECONDS: Final = 1.0
+# Among many connections, one in sixteen more than another process has is no reason to wait.
+_TOLERATED_PART: Final = 16
+
+
+@final
+class Entrance:
+    """A bound socket, and how many connections each process has that waits on it.
+
+    Made before the processes are forked; each then says which one it is.
+    """
+
+    def __init__(self, listening: socket.socket, processes: int = 1) -> None:
+        self.listening = listening
+        self._counts = memoryview(mmap.mmap(-1, processes * _COUNT_BYTES)).cast("q")
+        self._index = 0
+
+    def enter(self, index: int) -> None:
+        """Be one of the processes, with no connections yet."""
+        self._index = index
+        self.count(0)
+
+    def count(self, connections: int) -> None:
+        """Say how many connections this process has."""
+        self._counts[self._index] = connections
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether another process has clearly fewer connections than this one."""
+        own = self._counts[self._index]
+        return own > min(self._counts) + own // _TOLERATED_PART
+
+
+@final
+class Acceptor:
+    """Takes connections in, on the event loop of one process."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        entrance: Entrance,
+        welcome: Callable[[socket.socket], None],
+    ) -> None:
+        self._loop = loop
+        self._entrance = entrance
+        self._listening = entrance.listening
+        self._welcome = welcome
+        self._return: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Take connections in from now on."""
+        self._listening.setblocking(False)
+        self._listening.listen(_BACKLOG)
+        self._loop.add_reader(self._listening, self._offer)
+
+    def stop(self) -> None:
+        """Take no more, and let go of the socket."""
+        if self._return is not None:
+            self._return.cancel()
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
+
+    def _offer(self) -> None:
+        if self._entrance.is_ahead:
+            self._step_back(_YIELD_SECONDS)
+        else:
+            self._take()
+
+    def _take(self) -> None:
+        try:
+            accepted, _ = self._listening.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return  # another process was quicker, or the client is gone
+        except OSError as error:
+            _LOGGER.error("no connection can be accepted for a moment: %s", error)
+            self._step_back(_REST_SECONDS)
+            return
+        self._welcome(accepted)
+
+    def _step_back(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listening)
+        self._return = self._loop.call_later(seconds, self._come_back)
+
+    def _come_back(self) -> None:
+        self._loop.add_reader(self._listening, self._offer)
+        self._take()  # what nobody else took meanwhile

@@ -1,0 +1,122 @@
+"""Connections are shared out among the processes that wait on one socket."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import errno
+import socket
+from collections.abc import Iterator
+
+import pytest
+import uvloop
+
+from hashrange.wire import entrance
+from hashrange.wire.entrance import Acceptor, Entrance
+
+WAIT_SECONDS_MAX = 10.0
+
+
+class Process:
+    """One of several that share an entrance, as far as taking connections goes."""
+
+    def __init__(self, shared: Entrance, index: int) -> None:
+        # What a fork would copy; the counts stay common.
+        self.entrance = copy.copy(shared)
+        self.entrance.listening = shared.listening.dup()
+        self.entrance.enter(index)
+        self.taken: list[socket.socket] = []
+        self.acceptor = Acceptor(asyncio.get_running_loop(), self.entrance, self.take)
+
+    def take(self, accepted: socket.socket) -> None:
+        self.taken.append(accepted)
+        self.entrance.count(len(self.taken))
+
+    def leave(self) -> None:
+        for accepted in self.taken:
+            accepted.close()
+        self.taken.clear()
+        self.entrance.count(0)
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening
+
+
+async def until_taken(count: int, *processes: Process) -> None:
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        while sum(len(process.taken) for process in processes) < count:
+            await asyncio.sleep(0.001)
+
+
+def test_connections_are_spread_evenly(listening: socket.socket) -> None:
+    async def scenario() -> None:
+        shared = Entrance(listening, 3)
+        processes = [Process(shared, index) for index in range(3)]
+        for process in processes:
+            process.acceptor.start()
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(30)]
+        await until_taken(30, *processes)
+        assert all(8 <= len(process.taken) <= 12 for process in processes)
+        # The next ones go where some were closed.
+        processes[1].leave()
+        clients += [socket.create_connection(listening.getsockname()) for _ in range(8)]
+        await until_taken(28, *processes)
+        assert len(processes[1].taken) >= 6
+        for process in processes:
+            process.acceptor.stop()
+            process.leave()
+        for client in clients:
+            client.close()
+
+    uvloop.run(scenario())
+
+
+def test_a_process_does_not_wait_for_one_that_takes_nothing(listening: socket.socket) -> None:
+    async def scenario() -> None:
+        shared = Entrance(listening, 2)
+        idle, busy = Process(shared, 0), Process(shared, 1)
+        busy.acceptor.start()
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
+        await until_taken(20, busy)
+        assert idle.taken == []
+        busy.acceptor.stop()
+        busy.leave()
+        idle.entrance.listening.close()
+        for client in clients:
+            client.close()
+
+    uvloop.run(scenario())
+
+
+def test_a_process_rests_when_it_has_no_descriptors_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        class Refusing(socket.socket):
+            refusals = 0
+
+            def accept(self) -> tuple[socket.socket, object]:
+                if self.refusals < 2:
+                    self.refusals += 1
+                    raise OSError(errno.EMFILE, "Too many open files")
+                return super().accept()
+
+        monkeypatch.setattr(entrance, "_REST_SECONDS", 0.01)
+        with Refusing() as listening:
+            listening.bind(("127.0.0.1", 0))
+            shared = Entrance(listening)
+            taken: list[socket.socket] = []
+            acceptor = Acceptor(asyncio.get_running_loop(), shared, taken.append)
+            acceptor.start()
+            with socket.create_connection(listening.getsockname()):
+                async with asyncio.timeout(WAIT_SECONDS_MAX):
+                    while not taken:
+                        await asyncio.sleep(0.001)
+            assert listening.refusals == 2
+            acceptor.stop()
+            taken[0].close()
+
+    uvloop.run(scenario())
