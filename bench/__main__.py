@@ -52,9 +52,14 @@ def main() -> None:
     for part in arguments.parts:
         if part != "report":
             rows = _run(part, chosen, options, arguments)
-            if part == "throughput":
-                rows = _renewed(results.get(part, {"rows": []})["rows"], rows)
-            results[part] = {"about": _about(chosen, options), "rows": rows}
+            about = _about(chosen, options)
+            if part == "throughput" and part in results:
+                earlier = results[part]
+                rows = _renewed(earlier["rows"], rows)
+                # Lines that stay may be of servers that are not installed any more.
+                for what in ("versions", "durability"):
+                    about[what] = {**earlier["about"][what], **about[what]}
+            results[part] = {"about": about, "rows": rows}
         sys.stdout.write(report.part_text(part, results))
         if arguments.is_kept:
             _RESULTS.parent.mkdir(parents=True, exist_ok=True)

@@ -394,7 +394,8 @@ class GroupCommit:
 
     def _commit(self, batch: _Batch) -> Exception | None:
         """Commit; return None, or the error to report after making sure nothing was kept."""
-        cursor = self._open()
+        cursor = self._cursor
+        assert cursor is not None  # since the transaction is open
         try:
             for drop in batch.drops.values():
                 cursor.execute(drop)

@@ -218,9 +218,9 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
                 if content is not True and (kind == "NULL" or content is not False):
                     return None
                 size += 1
+            elif (rest := _plain_rest(value, kind, content)) is None:
+                return None
             else:
-                if (rest := _plain_rest(value, kind, content)) is None:
-                    return None
                 size += rest
         if not nested or (bytes_max is not None and size > bytes_max):
             break
