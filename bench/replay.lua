@@ -14,7 +14,7 @@ ffi.cdef("typedef struct { long s; long ns; } instant; int clock_gettime(int, in
 
 local instant = ffi.new("instant")
 local requests, names, wanted, stamps, waiting = {}, {}, {}, {}, {}
-local position, count, seconds, started = 0, 0, 0, nil
+local position, count, thread_count, seconds, started = 0, 0, 1, 0, nil
 local threads = {}
 
 answered, wrong, first_wrong = 0, 0, ""
@@ -42,9 +42,9 @@ function init(arguments)
   end
   file:close()
   seconds = tonumber(arguments[3])
-  -- Each thread starts elsewhere, so that threads do not send the same request at the same time.
-  local thread_count = tonumber(arguments[2])
-  position = math.floor(count * thread_number / thread_count)
+  -- Threads take turns in the list, so that no thread repeats what another one has just written.
+  thread_count = tonumber(arguments[2])
+  position = thread_number - thread_count
   local rate = tonumber(arguments[4]) / thread_count
   if rate > 0 then
     local slot = now()
@@ -58,10 +58,10 @@ end
 function request()
   started = started or now()
   if now() - started > seconds then return "" end  -- wrk sends nothing, and awaits nothing
-  position = position % count + 1
-  local name = names[position]
+  position = (position + thread_count) % count
+  local name = names[position + 1]
   waiting[name] = waiting[name] + 1
-  return requests[position]
+  return requests[position + 1]
 end
 
 local function is_right(status, body)

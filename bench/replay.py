@@ -64,12 +64,16 @@ def whole(data: bytes) -> tuple[bool, bool]:
 
 
 class Client:
-    """Connections that send one request after another until the time is over."""
+    """Connections that send one request after another until the time is over.
 
-    def __init__(self, replay: Replay, port: int, position: int) -> None:
+    Of the requests it takes one in so many, the number `parts`, beginning with number `part`.
+    """
+
+    def __init__(self, replay: Replay, port: int, part: int, parts: int) -> None:
         self._replay = replay
         self._port = port
-        self._position = position
+        self._position = part - parts
+        self._step = parts
         self._poll = select.epoll()
         self._sockets: dict[int, socket.socket] = {}
         self._received: dict[int, bytes] = {}
@@ -100,7 +104,7 @@ class Client:
         return connection.fileno()
 
     def _send(self, descriptor: int) -> None:
-        self._position = (self._position + 1) % len(self._replay.requests)
+        self._position = (self._position + self._step) % len(self._replay.requests)
         name, message = self._replay.requests[self._position]
         self._replay.waiting[name] += 1
         self._received[descriptor] = b""
@@ -133,7 +137,7 @@ def main() -> None:
     port, connections, seconds, path, part = sys.argv[1:]
     replay = Replay(path)
     number, parts = part.split("/")
-    client = Client(replay, int(port), len(replay.requests) * int(number) // int(parts))
+    client = Client(replay, int(port), int(number), int(parts))
     client.run(int(connections), float(seconds))
     latencies = sorted(client.latencies) or [0.0]
     result = {

@@ -73,7 +73,7 @@ def _measure_line(
         elif connections == options.connections[0] or workload in SIZED:
             measure(server, calls(workload, "warm"), connections=connections, seconds=1)
     for number in range(options.rounds):
-        requests = calls(workload, str(number))
+        requests = calls(workload, f"{connections}/{number}")
         turn = number % len(servers)
         for server in servers[turn:] + servers[:turn]:
             if server.name not in notes:
@@ -147,7 +147,7 @@ def _measure_http_limit(kinds: list[Kind], options: Options) -> list[Row]:
             samples: dict[str, list[Sample]] = {server.name: [] for server, _ in turns}
             for number in range(options.rounds):
                 for server, workload in turns:
-                    requests = calls(workload, str(number))
+                    requests = calls(workload, f"{connections}/{number}")
                     sample = measure_quietly(server, requests, connections, options.seconds)
                     samples[server.name].append(sample)
                     _say_sample(server.name, workload, connections, sample)
@@ -170,7 +170,9 @@ def _measure_sqlite_limit(kinds: list[Kind], options: Options) -> list[Row]:
             for number in range(options.rounds):
                 for server in servers:
                     rounds[server.name].append(
-                        _measure_puts(server, str(number), connections, options.seconds)
+                        _measure_puts(
+                            server, f"{connections}/{number}", connections, options.seconds
+                        )
                     )
             for name, numbers in rounds.items():
                 rate, batch, limit = map(statistics.median, zip(*numbers, strict=True))

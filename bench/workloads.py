@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
@@ -185,18 +186,24 @@ class Requests:
     """One method per workload; each returns the next random call."""
 
     def __init__(self, seed: str, items: int = ITEMS, feeds: int = FEEDS) -> None:
+        self._seed = seed
         self._rng = random.Random(seed)
+        self._chosen = random.Random(seed)
         self._items = items
         self._feeds = feeds
         self._unused: list[int] = []
         self._stamp = 0
+
+    def choose_again(self) -> None:
+        """Choose the same items from now on as from the beginning, for other contents."""
+        self._chosen = random.Random(self._seed)
 
     def _next_stamp(self) -> str:
         self._stamp += 1
         return f"w{self._stamp}"
 
     def get(self) -> Call:
-        index = self._rng.randrange(self._items)
+        index = self._chosen.randrange(self._items)
         body = {"TableName": TABLE, "Key": item_key(index)}
         return Call("GetItem", body, f"u{index}", 1, 1_000)
 
@@ -205,13 +212,13 @@ class Requests:
         return Call("GetItem", {"TableName": TABLE, "Key": item_key(0)}, "u0", 1, 1_000)
 
     def put(self) -> Call:
-        index = self._rng.randrange(self._items)
+        index = self._chosen.randrange(self._items)
         item = order_item(self._rng, index, self._next_stamp())
         return Call("PutItem", {"TableName": TABLE, "Item": item})
 
     def update(self) -> Call:
         """A counter, a text and a condition; the whole new item comes back."""
-        index = self._rng.randrange(self._items)
+        index = self._chosen.randrange(self._items)
         name = f"u{index}"
         body = {
             "TableName": TABLE,
@@ -230,7 +237,7 @@ class Requests:
 
     def query(self) -> Call:
         """Reads the 20 items of a partition; the filter keeps 10."""
-        feed = self._rng.randrange(self._feeds)
+        feed = self._chosen.randrange(self._feeds)
         body = {
             "TableName": TABLE,
             "KeyConditionExpression": "pk = :p AND begins_with(sk, :b)",
@@ -287,7 +294,7 @@ class Requests:
 
     def put_indexed(self) -> Call:
         """Overwrites an item so that its index entry moves."""
-        index = self._rng.randrange(INDEXED_ITEMS)
+        index = self._chosen.randrange(INDEXED_ITEMS)
         item = indexed_item(self._rng, index, self._next_stamp())
         return Call("PutItem", {"TableName": INDEXED_TABLE, "Item": item})
 
@@ -301,12 +308,12 @@ class Requests:
         return self._rng.choices(kinds, [40, 20, 20, 20])[0]()
 
     def get_sized(self, size: int) -> Call:
-        index = self._rng.randrange(SIZED_ITEMS[size])
+        index = self._chosen.randrange(SIZED_ITEMS[size])
         key = {"pk": _string(f"sized#{size}#{index:05d}"), "sk": _string("0")}
         return Call("GetItem", {"TableName": TABLE, "Key": key}, f"z{size}x{index}", 1, size)
 
     def put_sized(self, size: int) -> Call:
-        index = self._rng.randrange(SIZED_ITEMS[size])
+        index = self._chosen.randrange(SIZED_ITEMS[size])
         item = sized_item(self._rng, size, index, self._next_stamp())
         return Call("PutItem", {"TableName": TABLE, "Item": item})
 
@@ -335,15 +342,22 @@ _COUNTS = {"put_10000": 1_000, "put_100000": 200, "batch_get": 2_000}
 
 
 def calls(workload: str, seed: str, count: int | None = None, items: int = ITEMS) -> list[Call]:
-    """Return calls of a workload, enough to replay or as many as asked for."""
+    """Return calls of a workload, enough to replay or as many as asked for.
+
+    The second half writes other contents to the items of the first, so that a replayed put always
+    changes its item: storage may find that it has nothing to write otherwise, as SQLite does.
+    """
     count = count or _COUNTS.get(workload, 5_000)
     requests = Requests(f"{workload}/{seed}", items)
+    make: Callable[[], Call]
     base, _, size = workload.rpartition("_")
     if size.isdigit():
-        sized: Callable[[int], Call] = getattr(requests, base + "_sized")
-        return [sized(int(size)) for _ in range(count)]
-    make: Callable[[], Call] = getattr(requests, workload)
-    return [make() for _ in range(count)]
+        make = partial(getattr(requests, base + "_sized"), int(size))
+    else:
+        make = getattr(requests, workload)
+    first = [make() for _ in range(count // 2)]
+    requests.choose_again()
+    return first + [make() for _ in range(count - len(first))]
 
 
 def wrong_answer(call: Call, answer: Json) -> str | None:
