@@ -17,15 +17,16 @@ from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 TEST_SECONDS_MAX = 30
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-relaxed"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite-in-thread", "sqlite-relaxed"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """An empty engine, closed by the hook below inside the test's own event loop."""
     if request.param == "memory":
         yield MemoryEngine()
         return
     lock = acquire_directory(tmp_path / "data")
-    durability: Durability = "full" if request.param == "sqlite" else "relaxed"
-    yield SqliteEngine.open(tmp_path / "data", durability=durability)
+    durability: Durability = "relaxed" if request.param == "sqlite-relaxed" else "full"
+    quick_seconds = 0.0 if request.param == "sqlite-in-thread" else 60.0
+    yield SqliteEngine.open(tmp_path / "data", durability=durability, quick_seconds=quick_seconds)
     lock.release()
 
 

@@ -6,6 +6,8 @@ import asyncio
 import sys
 import time
 import tracemalloc
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from types import FrameType
 
@@ -16,6 +18,7 @@ from hashrange.engine.sqlite_connection import open_connection
 from hashrange.engine.sqlite_files import DATABASE_NAME
 from hashrange.errors import EngineError
 from tests.engine.decisions import plain, put
+from tests.faults.power import Recorder
 
 CHECKPOINT_BYTES = 200_000
 
@@ -85,9 +88,10 @@ async def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
     assert after - before < 10_000
 
 
-async def test_writing_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quick_seconds", [60.0, 0.0], ids=["on-loop", "in-thread"])
+async def test_writing_leaves_nothing_behind(tmp_path: Path, quick_seconds: float) -> None:
     lock = acquire_directory(tmp_path)
-    engine = SqliteEngine.open(tmp_path)
+    engine = SqliteEngine.open(tmp_path, quick_seconds=quick_seconds)
     await engine.write(plain(creates=["t"]))
 
     async def write(times: int) -> None:
@@ -146,5 +150,63 @@ async def test_a_store_may_carry_a_word_of_sql(tmp_path: Path) -> None:
     engine = SqliteEngine.open(tmp_path)
     await engine.write(plain(creates=["select", "1"], puts=[("select", b"k", b"v")]))
     assert await engine.read([("select", b"k"), ("1", b"k")]) == [b"v", None]
+    await engine.close()
+    lock.release()
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    recorder = Recorder()
+    yield recorder
+    recorder.unregister()
+
+
+async def test_those_who_wrote_together_are_committed_together(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    lock = acquire_directory(tmp_path, vfs=recorder.name)
+    engine = SqliteEngine.open(tmp_path, quick_seconds=60.0, vfs=recorder.name)
+    await engine.write(plain(creates=["t"]))
+    writers = 6
+    numbers = count()
+
+    async def write(turns: int) -> None:
+        # Each comes back a little later than the one before it.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        # Every time another value: SQLite syncs nothing for a row that stays the same.
+        await engine.write(plain(puts=[("t", b"k", b"%d" % next(numbers))]))
+
+    async def commits_of_all() -> int:
+        recorder.journal.clear()
+        await asyncio.gather(*(write(turns) for turns in range(writers)))
+        return sum(event.kind == "sync" for event in recorder.journal)
+
+    await asyncio.gather(*(write(0) for _ in range(writers)))
+    assert await commits_of_all() == 1
+    # Somebody alone waits in vain, and therefore less and less.
+    for _ in range(writers):
+        await write(0)
+    assert await commits_of_all() > 1
+    await engine.close()
+    lock.release()
+
+
+@pytest.mark.parametrize("quick_seconds", [60.0, 1e-9], ids=["quick", "slow"])
+async def test_only_a_quick_disk_is_waited_for_on_the_event_loop(
+    tmp_path: Path, recorder: Recorder, quick_seconds: float
+) -> None:
+    lock = acquire_directory(tmp_path, vfs=recorder.name)
+    engine = SqliteEngine.open(tmp_path, quick_seconds=quick_seconds, vfs=recorder.name)
+    # The first commit tells how quick the disk is.
+    await engine.write(plain(creates=["t"]))
+    recorder.syncing_threads.clear()
+    await engine.write(plain(puts=[("t", b"k", b"x")]))
+    quick = quick_seconds > 1
+    assert recorder.syncing_threads == {"MainThread" if quick else "hashrange-commit"}
+    # Much to write takes its time on every disk.
+    recorder.syncing_threads.clear()
+    await engine.write(plain(puts=[("t", b"large", b"x" * 1_000_000)]))
+    assert recorder.syncing_threads == {"hashrange-commit"}
     await engine.close()
     lock.release()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, final
@@ -35,6 +36,10 @@ class Event:
         self.offset = offset
 
 
+ON_LOOP = 60.0
+IN_THREAD = 0.0
+
+
 class Recorder(apsw.VFS):
     """The recording VFS; `name` goes to the engine, `journal` to `images`."""
 
@@ -44,8 +49,11 @@ class Recorder(apsw.VFS):
         Recorder._count += 1
         self.name = f"recorder{os.getpid()}x{Recorder._count}"
         self.journal: list[Event] = []
+        self.syncing_threads: set[str] = set()
         self.failing_syncs = 0
         self.room_bytes: int | None = None
+        # Below which time of its commits the engine waits for them on its event loop.
+        self.quick_seconds = ON_LOOP
         # Decides before each sync and write whether it fails; None: never.
         self.mishaps: random.Random | None = None
         super().__init__(self.name, "unix")
@@ -109,6 +117,7 @@ class _RecordedFile(apsw.VFSFile):
             raise apsw.IOError("sync failed, by chance")
         super().xSync(flags)
         recorder.journal.append(Event("sync", self.file))
+        recorder.syncing_threads.add(threading.current_thread().name)
 
     def excepthook(self, *_: object) -> bool:
         """Keep quiet: the error reaches the caller anyhow."""

@@ -14,14 +14,15 @@ from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 from hashrange.engine.sqlite_files import DATABASE_NAME
 from hashrange.errors import CorruptionError, EngineError, StorageFullError, UnknownOutcomeError
 from tests.engine.decisions import increment, plain, put
-from tests.faults.power import Recorder, images, restore
+from tests.faults.power import IN_THREAD, ON_LOOP, Recorder, images, restore
 
 IMAGES_LATER = 3
 
 
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
+@pytest.fixture(params=[ON_LOOP, IN_THREAD], ids=["on-loop", "in-thread"])
+def recorder(request: pytest.FixtureRequest) -> Iterator[Recorder]:
     recorder = Recorder()
+    recorder.quick_seconds = request.param
     yield recorder
     recorder.unregister()
 
@@ -36,7 +37,12 @@ def with_engine(
     lock = acquire_directory(path, vfs=recorder.name)
 
     async def run() -> None:
-        engine = SqliteEngine.open(path, durability=durability, vfs=recorder.name)
+        engine = SqliteEngine.open(
+            path,
+            durability=durability,
+            quick_seconds=recorder.quick_seconds,
+            vfs=recorder.name,
+        )
         await engine.write(plain(creates=["t"], puts=[("t", b"before", b"1")]))
         recorder.acknowledge(0)
         try:
@@ -180,7 +186,12 @@ def test_a_disk_too_full_for_a_checkpoint_still_takes_no_harm(
         raise AssertionError("the disk did not fill up")
 
     async def run() -> None:
-        engine = SqliteEngine.open(tmp_path / "data", checkpoint_bytes=50_000, vfs=recorder.name)
+        engine = SqliteEngine.open(
+            tmp_path / "data",
+            checkpoint_bytes=50_000,
+            quick_seconds=recorder.quick_seconds,
+            vfs=recorder.name,
+        )
         await engine.write(plain(creates=["t"]))
         recorder.room_bytes = 200_000
         written = await fill(engine)

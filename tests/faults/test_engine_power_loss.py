@@ -15,7 +15,7 @@ from hashrange.engine.sqlite import DataDirectoryError, Durability, SqliteEngine
 from hashrange.engine.sqlite_files import DATABASE_NAME
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from tests.engine.decisions import Rows, Write, plain
-from tests.faults.power import Event, Recorder, Told, images, restore
+from tests.faults.power import IN_THREAD, ON_LOOP, Event, Recorder, Told, images, restore
 
 IMAGES = int(os.environ.get("HASHRANGE_POWER_IMAGES", "60"))
 MISHAP_SEEDS = int(os.environ.get("HASHRANGE_MISHAP_SEEDS", "3"))
@@ -45,7 +45,11 @@ async def run_load(
 ) -> None:
     dice = random.Random(SEED)
     engine = SqliteEngine.open(
-        path, durability=durability, checkpoint_bytes=400_000, vfs=recorder.name
+        path,
+        durability=durability,
+        checkpoint_bytes=400_000,
+        quick_seconds=recorder.quick_seconds,
+        vfs=recorder.name,
     )
     await engine.write(plain(creates=["t", "u"]))
     recorder.mishaps = mishaps
@@ -68,9 +72,13 @@ async def run_load(
 
 
 def recorded_load(
-    path: Path, durability: Durability, mishaps: random.Random | None = None
+    path: Path,
+    durability: Durability,
+    mishaps: random.Random | None = None,
+    quick_seconds: float = ON_LOOP,
 ) -> list[Event]:
     recorder = Recorder()
+    recorder.quick_seconds = quick_seconds
     lock = acquire_directory(path, vfs=recorder.name)
     asyncio.run(run_load(path, recorder, durability, mishaps))
     lock.release()
@@ -133,10 +141,11 @@ def losses(tmp_path: Path, journal: list[Event], images_wanted: int) -> list[set
     return lost
 
 
+@pytest.mark.parametrize("quick_seconds", [ON_LOOP, IN_THREAD])
 def test_no_loss_of_power_loses_an_acknowledged_write_or_leaves_half_of_one(
-    tmp_path: Path,
+    tmp_path: Path, quick_seconds: float
 ) -> None:
-    journal = recorded_load(tmp_path / "data", "full")
+    journal = recorded_load(tmp_path / "data", "full", quick_seconds=quick_seconds)
     synced = {event.file for event in journal if event.kind == "sync"}
     assert DATABASE_NAME in synced, "the load must be long enough to move the log"
     assert not any(losses(tmp_path, journal, IMAGES))
@@ -146,7 +155,8 @@ def test_no_loss_of_power_loses_an_acknowledged_write_or_leaves_half_of_one(
 def test_failing_syncs_and_a_full_disk_before_the_loss_of_power_change_nothing_of_that(
     tmp_path: Path, seed: int
 ) -> None:
-    journal = recorded_load(tmp_path / "data", "full", random.Random(seed))
+    quick_seconds = (ON_LOOP, IN_THREAD)[seed % 2]
+    journal = recorded_load(tmp_path / "data", "full", random.Random(seed), quick_seconds)
     assert {event.kind for event in journal} & {"refusal", "unknown", "failed sync"}
     assert not any(losses(tmp_path, journal, IMAGES // 3))
 

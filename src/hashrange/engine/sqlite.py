@@ -30,7 +30,7 @@ from hashrange.engine.sqlite_files import (
     acquire_directory,
     join_directory,
 )
-from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
+from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, QUICK_SECONDS, GroupCommit
 from hashrange.errors import ConflictError
 
 __all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
@@ -49,6 +49,7 @@ class SqliteEngine:
         membership: DirectoryLock,
         durability: Durability,
         checkpoint_bytes: int,
+        quick_seconds: float,
         vfs: str | None,
     ) -> None:
         directory = membership.path
@@ -65,7 +66,7 @@ class SqliteEngine:
             lambda: open_connection(directory, durability, read_only=False, vfs=vfs),
             self._turn,
             self._epoch_cell,
-            commit_in_thread=durability == "full",
+            quick_seconds=quick_seconds,
             checkpoint_bytes=checkpoint_bytes,
         )
 
@@ -76,12 +77,13 @@ class SqliteEngine:
         *,
         durability: Durability = "full",
         checkpoint_bytes: int = CHECKPOINT_BYTES,
+        quick_seconds: float = QUICK_SECONDS,
         vfs: str | None = None,
     ) -> SqliteEngine:
         """Open a data directory that `acquire_directory` prepared, in this or a parent process."""
         membership = join_directory(path)
         try:
-            return cls(membership, durability, checkpoint_bytes, vfs)
+            return cls(membership, durability, checkpoint_bytes, quick_seconds, vfs)
         except (OSError, apsw.Error) as error:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
