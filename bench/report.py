@@ -27,7 +27,8 @@ _METHOD = """## How it is measured
 - The load generator is `wrk`, with two threads and keep-alive connections that have one request
   under way each. It shares the machine with the server. The requests are made from fixed seeds
   (5,000 different ones for most workloads), signed with Signature Version 4 just before the
-  measurement and then replayed.
+  measurement and then replayed. A put finds another content than its own each time it is
+  replayed: SQLite, which several servers use, writes nothing for a row that stays the same.
 - Every answer is checked: its status, and that it has the number of items, the marks of the very
   items asked for, and no fewer bytes than they have. Before a workload is measured, some of its
   answers are compared whole, and what was written is read back.
