@@ -30,7 +30,8 @@ from hashrange.engine.sqlite_files import (
     acquire_directory,
     join_directory,
 )
-from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, QUICK_SECONDS, GroupCommit
+from hashrange.engine.sqlite_patience import QUICK_SECONDS, Patience
+from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
 from hashrange.errors import ConflictError
 
 __all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
@@ -66,7 +67,7 @@ class SqliteEngine:
             lambda: open_connection(directory, durability, read_only=False, vfs=vfs),
             self._turn,
             self._epoch_cell,
-            quick_seconds=quick_seconds,
+            patience=Patience(quick_seconds),
             checkpoint_bytes=checkpoint_bytes,
         )
 

@@ -2,9 +2,7 @@
 
 Decisions wait in a queue. When no commit is under way and it is this process's turn to write, the
 event loop opens a transaction, applies what is queued, and commits; whatever arrives meanwhile
-forms the next batch. A quick disk is waited for on the event loop: to hand the COMMIT to a thread,
-and the interpreter back and forth, costs more than the disk takes, a fifth of the processor time of
-a put. A slow disk is waited for in a thread, so that reads go on.
+forms the next batch. A slow COMMIT is left to a thread (see `sqlite_patience`).
 
 1. A caller hears of its decision only after the COMMIT of its batch. If that fails, every decision
    of the batch fails, and the transaction is rolled back.
@@ -33,6 +31,7 @@ import apsw
 from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
 from hashrange.engine.sqlite_connection import StoreStatements, spares_other_decisions, translated
 from hashrange.engine.sqlite_files import EpochCell, WriteTurn
+from hashrange.engine.sqlite_patience import Patience
 from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
 
 WAITING_MAX: Final = 65_536
@@ -44,14 +43,6 @@ CHECKPOINT_BYTES: Final = 16 << 20
 LOG_FRAMES_MAX: Final = 16384
 """Beyond this the checkpoint waits for readers, so that the log starts again from its beginning."""
 
-QUICK_SECONDS: Final = 0.002
-"""A disk is quick if commits take no longer than this on average."""
-
-_QUICK_BYTES_MAX: Final = 256 << 10
-# Clients that were answered together soon write again. For so many turns of the event loop, each a
-# few microseconds when nothing arrives, a batch waits to become as large as the last one. Without,
-# 16 connections write no more than if a thread waited for the disk.
-_GATHERING_TURNS_MAX: Final = 50
 _ROW_OVERHEAD_BYTES: Final = 8192
 _log = logging.getLogger(__name__)
 
@@ -102,16 +93,13 @@ class GroupCommit:
         turn: WriteTurn,
         epoch_cell: EpochCell,
         *,
-        quick_seconds: float,
+        patience: Patience,
         checkpoint_bytes: int,
     ) -> None:
         self._connect = connect
         self._turn = turn
         self._epoch_cell = epoch_cell
-        self._quick_seconds = quick_seconds
-        self._commit_seconds = 0.0
-        self._expected = 0
-        self._gathering_turns = 0
+        self._patience = patience
         self._checkpoint_bytes = checkpoint_bytes
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
@@ -161,29 +149,27 @@ class GroupCommit:
     # On the event loop.
 
     def _start(self) -> None:
-        if self._is_gathering():
-            assert self._loop is not None
-            self._loop.call_soon(self._start)
-            return
+        if self._patience.gathers(len(self._waiting)):
+            self._soon(self._start)
+        else:
+            self._seek_turn()
+
+    def _seek_turn(self) -> None:
         try:
             taken = self._turn.try_take()
         except OSError as error:
             self._refuse_waiting(error)
             return
-        if taken:
+        if self._patience.seeks(taken):
+            self._soon(self._seek_turn)
+        elif taken:
             self._run_batch()
         else:
             self._jobs.put(self._wait_for_turn)
 
-    def _is_gathering(self) -> bool:
-        """Tell whether more decisions are worth waiting for another turn of the event loop."""
-        if len(self._waiting) < self._expected and self._commit_seconds < self._quick_seconds:
-            self._gathering_turns += 1
-            if self._gathering_turns <= _GATHERING_TURNS_MAX:
-                return True
-        self._gathering_turns = 0
-        self._expected = max(len(self._waiting), self._expected - 1)
-        return False
+    def _soon(self, call: Callable[[], None]) -> None:
+        assert self._loop is not None
+        self._loop.call_soon(call)
 
     def _run_batch(self) -> None:
         batch = _Batch()
@@ -199,17 +185,10 @@ class GroupCommit:
         if not batch.changed:
             self._turn.give()
             self._finish(batch, None)
-        elif self._is_quick(batch):
+        elif self._patience.waits_for(batch.put_bytes) and not batch.drops:
             self._commit_inline(batch)
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))
-
-    def _is_quick(self, batch: _Batch) -> bool:
-        return (
-            self._commit_seconds < self._quick_seconds
-            and batch.put_bytes <= _QUICK_BYTES_MAX
-            and not batch.drops
-        )
 
     def _begin(self, batch: _Batch) -> apsw.Cursor:
         """Open a transaction; return the cursor for its statements."""
@@ -369,8 +348,8 @@ class GroupCommit:
                 future.set_result(outcome)
 
     def _next_batch(self) -> None:
-        if self._waiting and self._loop is not None:
-            self._loop.call_soon(self._start)
+        if self._waiting:
+            self._soon(self._start)
             return
         self._busy = False
         if self._idle is not None and not self._idle.done():
@@ -436,7 +415,7 @@ class GroupCommit:
                 cursor.execute(drop)
             start = perf_counter()
             cursor.execute("COMMIT")
-            self._commit_seconds += (perf_counter() - start - self._commit_seconds) / 8
+            self._patience.note_commit(perf_counter() - start)
         except apsw.FullError as error:
             # The commit frame is written last, so a log that ran out of room does not have it.
             self._roll_back()

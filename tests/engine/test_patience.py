@@ -1,0 +1,48 @@
+"""What the event loop waits for, and for how long."""
+
+from __future__ import annotations
+
+from hashrange.engine.sqlite_patience import Patience
+
+
+def test_a_batch_waits_until_it_is_as_large_as_the_last_one() -> None:
+    patience = Patience(0.002)
+    assert not patience.gathers(4)
+    assert patience.gathers(1)
+    assert patience.gathers(3)
+    assert not patience.gathers(4)
+
+
+def test_who_comes_alone_waits_for_a_bounded_time_and_in_the_end_not_at_all() -> None:
+    patience = Patience(0.002)
+    assert not patience.gathers(3)
+    turns = []
+    for _ in range(4):
+        turns.append(0)
+        while patience.gathers(1):
+            turns[-1] += 1
+    assert turns == [50, 50, 0, 0]
+
+
+def test_the_turn_is_looked_for_a_bounded_number_of_times() -> None:
+    patience = Patience(0.002)
+    for _ in range(2):
+        looked = 0
+        while patience.seeks(is_found=False):
+            looked += 1
+        assert looked == 300
+    assert not patience.seeks(is_found=True)
+
+
+def test_a_disk_is_as_quick_as_its_commits_are_on_average() -> None:
+    patience = Patience(0.002)
+    assert patience.waits_for(1_000)
+    assert not patience.waits_for(1_000_000)
+    patience.note_commit(0.1)
+    assert not patience.waits_for(1_000)
+    assert not patience.gathers(5)
+    assert not patience.gathers(1)
+    assert not patience.seeks(is_found=False)
+    for _ in range(30):
+        patience.note_commit(0.0005)
+    assert patience.waits_for(1_000)
