@@ -8,6 +8,8 @@ of one process and is opened after any fork; several processes may open the same
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import Final, final
@@ -165,6 +167,10 @@ class SqliteEngine:
             return
         self._closed = True
         await self._writer.close()
+        # The last process to close moves the log into the database and deletes it. Of two that
+        # close at the same moment neither would be the last, so they take turns.
+        with contextlib.suppress(OSError):
+            await asyncio.get_running_loop().run_in_executor(None, self._turn.take)
         self._reader.close()
         self._turn.close()
         self._epoch_cell.close()
