@@ -57,6 +57,9 @@ async def run_load(
     async def work(writer: int) -> None:
         for turn in range(WRITES_EACH):
             number = writer * WRITES_EACH + turn
+            # So that batches differ: some writers come back too late for the next one.
+            for _ in range(dice.randrange(100)):
+                await asyncio.sleep(0)
             try:
                 await engine.write(numbered(number, dice))
             except EngineError:
