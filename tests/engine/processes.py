@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from hashrange.engine.base import Changes
@@ -104,3 +105,18 @@ def change_stores(path: Path, times: int, answers: Connection) -> None:
 
     asyncio.run(run())
     answers.send(times)
+
+
+def close_together(paths: list[Path], barrier: Barrier, answers: Connection) -> None:
+    """Write to each directory and close it at the same moment as the other processes do."""
+
+    async def run(path: Path) -> None:
+        engine = SqliteEngine.open(path)
+        await engine.write(plain(creates=["t"]))
+        await engine.write(increment("t", b"n"))
+        barrier.wait()
+        await engine.close()
+
+    for path in paths:
+        asyncio.run(run(path))
+    answers.send(len(paths))

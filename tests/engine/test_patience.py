@@ -24,6 +24,18 @@ def test_who_comes_alone_waits_for_a_bounded_time_and_in_the_end_not_at_all() ->
     assert turns == [50, 50, 0, 0]
 
 
+def test_a_burst_is_forgotten_soon() -> None:
+    patience = Patience(0.002)
+    assert not patience.gathers(10_000)
+    assert not patience.gathers(64)
+    writes = 0
+    while patience.gathers(1):
+        while patience.gathers(1):
+            pass
+        writes += 1
+    assert writes < 64
+
+
 def test_the_turn_is_looked_for_a_bounded_number_of_times() -> None:
     patience = Patience(0.002)
     for _ in range(2):

@@ -11,7 +11,13 @@ import pytest
 from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import StaleEpochError
 from tests.engine.decisions import plain, put
-from tests.engine.processes import CONTEXT, change_stores, count_together, step_together
+from tests.engine.processes import (
+    CONTEXT,
+    change_stores,
+    close_together,
+    count_together,
+    step_together,
+)
 
 PROCESSES = 3
 SECONDS_MAX = 60
@@ -137,3 +143,12 @@ async def test_stores_that_come_and_go_elsewhere_disturb_no_reader(tmp_path: Pat
     await engine.close()
     lock.release()
     assert reads > 0
+
+
+def test_processes_that_close_at_the_same_moment_leave_no_log_behind(tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) for number in range(40)]
+    locks = [acquire_directory(path) for path in paths]
+    run_processes(close_together, paths, CONTEXT.Barrier(PROCESSES))
+    for lock in locks:
+        lock.release()
+    assert [path for path in paths if (path / "hashrange.db-wal").exists()] == []

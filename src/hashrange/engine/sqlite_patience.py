@@ -17,6 +17,8 @@ _QUICK_BYTES_MAX: Final = 256 << 10
 # few microseconds when nothing arrives, a batch waits to become as large as the last one. Without,
 # 16 connections write no more than if a thread waited for the disk.
 _GATHERING_TURNS_MAX: Final = 50
+# A batch of so many waits for no more, and what a burst leaves behind is soon forgotten.
+_EXPECTED_MAX: Final = 64
 # For so many turns another process may keep the turn to write before the thread waits for it: one
 # or two milliseconds, in which a quick disk commits. With the thread at once, two processes wrote
 # 0.8 to 0.9 times as much as one; now 1.0 to 1.1 times.
@@ -61,7 +63,7 @@ class Patience:
             return True
         self._gathering_turns = 0
         # Somebody who came alone has waited in vain, and waits less and less.
-        self._expected = max(waiting, self._expected - 1)
+        self._expected = min(max(waiting, self._expected - 1), _EXPECTED_MAX)
         return False
 
     def seeks(self, is_found: bool) -> bool:
