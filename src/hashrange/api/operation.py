@@ -51,6 +51,7 @@ class Context:
 
 
 Handler = Callable[[Context, Request], Awaitable[Response]]
+"""May change the request, and let go of what it no longer needs of it."""
 
 
 class RequestShape(Protocol):

@@ -65,7 +65,7 @@ class ItemWrite:
     ) -> None:
         self.table = table
         self.key = key
-        self.key_item = key_item  # holds the key attributes, maybe more
+        self.key_item = key_item  # holds the key attributes, maybe more; see PutWrite
         self.condition = condition
         self.time = 0.0
         self.unmarked: tuple[Index, ...] = ()
@@ -130,7 +130,9 @@ class PutWrite(ItemWrite):
     def __init__(
         self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
     ) -> None:
-        super().__init__(table, key, item, condition)
+        # While the write waits, its row is enough, unless other rows are made from the item.
+        is_needed = table.has_derived_rows or table.stream is not None
+        super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:

@@ -76,7 +76,7 @@ class Dispatcher:
                 try:
                     response = await operation.handler(context, request)
                 except StaleEpochError:
-                    response = await _handle_again(operation, context, request)
+                    response = await _handle_again(operation, context, body)
                 return 200, encode(response)
             except (ValidationException, ResourceNotFoundException):
                 operation.shape.check_values(request)
@@ -119,17 +119,24 @@ class Dispatcher:
         return context
 
 
-async def _handle_again(operation: Operation, context: Context, request: Request) -> Response:
+async def _handle_again(operation: Operation, context: Context, body: bytes) -> Response:
     """Repeat a request whose write was refused because somebody changed a table meanwhile.
 
     The change may be on its way to disk still, so this waits a little between attempts.
     """
     for _ in range(_STALE_ATTEMPTS_MAX):
         try:
-            return await operation.handler(context, request)
+            return await operation.handler(context, _read(operation, body))
         except StaleEpochError:
             await asyncio.sleep(_STALE_PAUSE_SECONDS)
-    return await operation.handler(context, request)
+    return await operation.handler(context, _read(operation, body))
+
+
+def _read(operation: Operation, body: bytes) -> Request:
+    """Return the request of a body anew, since the handler may have used it up."""
+    request = decode(body)
+    operation.shape.check(request)
+    return request
 
 
 def _target(name: str) -> bytes:
