@@ -211,6 +211,10 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
                         return None
                     nested += elements
                     size += _COLLECTION_BYTES + len(elements) * _ELEMENT_BYTES
+                elif "BOOL" in member:
+                    if type(member["BOOL"]) is not bool:
+                        return None
+                    size += 1
                 else:
                     size += _plain_rest(member)
             if not nested or (bytes_max is not None and size > bytes_max):
@@ -228,35 +232,37 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
 def _plain_number(value: Value) -> int:
     """Check a number; return its size, and remember that if the number is a short one."""
     text: str = value["N"]
+    whole, point, fraction = text.partition(".")
     if (
-        text.isdecimal()
-        and text[0] != "0" != text[-1]
+        whole.isdecimal()
+        and whole[0] != "0"
+        and text[-1] != "0"
         and len(text) <= NUMBER_DIGITS_MAX
         and text.isascii()
+        and (not point or fraction.isdecimal())
     ):
-        # Whole numbers not ending in 0: a byte and one for two digits.
-        size = (len(text) + 3) // 2
-    elif numbers.is_canonical(text):
-        size = numbers.size(text)
+        # No zeros at its ends: a byte, and one for two digits on each side of the point.
+        size = 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2
     else:
-        return _check_scalar(value, "N", text)
-    if len(text) <= _SHORT_DIGITS:
+        size = _check_scalar(value, "N", text)
+    if len(text) <= _SHORT_DIGITS and value["N"] == text:
         _known_sizes[text] = size
     return size
 
 
 def _plain_rest(value: Value) -> int:
-    """Check a truth value, a set or binary content; return its size."""
-    ((kind, content),) = value.items()
-    if kind == "BOOL" or kind == "NULL":
-        return 1 if content is True else _check_scalar(value, kind, content)
+    """Check a null, a set or binary content; return its size."""
+    (kind,) = value
+    if type(value) is not dict:
+        raise TypeError
+    content = value[kind]
     if kind == "SS" and type(content) is list and 0 < len(content) == len(set(content)):
         return _texts_size(content)
     if kind in _SET_MEMBERS:
         return _check_set(value, kind, content)
-    if kind != "B":
-        raise ValueError
-    return _binary_size(content)
+    if kind in _TYPES:
+        return _check_scalar(value, kind, content)
+    raise ValueError
 
 
 def _texts_size(texts: list[Any]) -> int:
