@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hashrange.api.operation import Context, Operation
-from hashrange.api.shapes import Structure
+from hashrange.api.shapes import AttributeMap, Structure
 from hashrange.errors import StaleEpochError
 from hashrange.wire import dispatch
 from hashrange.wire.dispatch import Dispatcher
@@ -21,15 +21,17 @@ def answer_after(refusals: int) -> tuple[int, Any]:
     async def handler(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         nonlocal attempts
         attempts += 1
+        del request["Part"]  # a handler may use up its request
         if attempts <= refusals:
             raise StaleEpochError("built on an older epoch")
         return {"Attempts": attempts}
 
-    operation = Operation("PutItem", Structure("Input", {}), handler)
+    operation = Operation("PutItem", Structure("Input", {"Part": AttributeMap()}), handler)
     context = Tables().context
     dispatcher = Dispatcher({"PutItem": operation}, lambda account, region: context)
     identity = Identity("AKIDEXAMPLE", ACCOUNT, REGION)
-    status, body = asyncio.run(dispatcher.answer(b"DynamoDB_20120810.PutItem", b"{}", identity))
+    call = dispatcher.answer(b"DynamoDB_20120810.PutItem", b'{"Part": {}}', identity)
+    status, body = asyncio.run(call)
     return status, json.loads(body)
 
 
