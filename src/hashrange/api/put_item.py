@@ -15,7 +15,7 @@ async def put_item(context: Context, request: Request) -> Response:
     size, arguments = check_write(request, "put")
     table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
     write = make_put(table, request["Item"], size, arguments.condition)
-    # The row has all of it. With fewer objects alive, 64 connections put 5 % more.
+    # The row has all of it. With 64 connections, fewer objects alive save 5 % of a put's CPU time.
     del request["Item"]
     outcome = await write_item(context.engine, write, context.clock.now())
     if not outcome.matched:

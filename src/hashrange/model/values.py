@@ -52,7 +52,8 @@ OLDER: Final = 2
 _COLLECTION_BYTES: Final = 3
 _ELEMENT_BYTES: Final = 1
 
-# Numbers of up to so many characters are met again and again: the sizes of those met before.
+# Numbers of up to so many characters are met again and again: the sizes of those met before. There
+# are no more than 13,000 such numbers.
 _SHORT_DIGITS: Final = 4
 _known_sizes: Final[dict[str, int]] = {}
 
@@ -252,9 +253,9 @@ def _plain_number(value: Value) -> int:
 
 def _plain_rest(value: Value) -> int:
     """Check a null, a set or binary content; return its size."""
-    (kind,) = value
     if type(value) is not dict:
         raise TypeError
+    (kind,) = value
     content = value[kind]
     if kind == "SS" and type(content) is list and 0 < len(content) == len(set(content)):
         return _texts_size(content)
