@@ -46,6 +46,7 @@ COMPILED = [
     "wire/server",
     "wire/signature",
     "wire/turn",
+    "wire/vigil",
 ]
 
 

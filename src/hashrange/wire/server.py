@@ -23,7 +23,7 @@ class Server:
     def __init__(self, edge: Edge, bounds: Bounds) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
-        self.turn = Turn(self.loop)
+        self.turn = Turn(self.loop, bounds.awake_seconds)
         # The time of the last tick: exact enough for time limits, and free to read.
         self.now = self.loop.time()
         self.in_flight = 0

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol, final
 
+from hashrange.wire.vigil import Vigil
+
 # Enough for many small responses; larger ones are not made to wait for one another.
 _HELD_BYTES_MAX: Final = 64 * 1024
 
@@ -27,10 +29,11 @@ class Answering(Protocol):
 class Turn:
     """Connections with requests to answer, and responses to send; one per server process."""
 
-    __slots__ = ("_held_bytes", "_is_due", "_loop", "_ready", "_responses")
+    __slots__ = ("_held_bytes", "_is_due", "_loop", "_ready", "_responses", "_vigil")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, awake_seconds: float = 0.0) -> None:
         self._loop = loop
+        self._vigil = Vigil(loop, awake_seconds)
         self._ready: list[Answering] = []
         self._responses: list[tuple[asyncio.Transport, bytes]] = []
         self._held_bytes = 0
@@ -41,6 +44,7 @@ class Turn:
         self._ready.append(connection)
         if not self._is_due:
             self._is_due = True
+            self._vigil.end()
             self._loop.call_soon(self._end)
 
     def send(self, transport: asyncio.Transport, response: bytes) -> None:
@@ -77,4 +81,7 @@ class Turn:
         finally:
             # Until here, so that responses found no reason to ask for another turn.
             self._is_due = False
+            is_alone = len(self._responses) == 1
             self.flush()
+            if is_alone:
+                self._vigil.begin()
