@@ -41,10 +41,12 @@ COMPILED = [
     "wire/connection",
     "wire/dispatch",
     "wire/edge",
+    "wire/heads",
     "wire/messages",
     "wire/responses",
     "wire/server",
     "wire/signature",
+    "wire/trials",
     "wire/turn",
     "wire/vigil",
 ]

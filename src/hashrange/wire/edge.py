@@ -65,8 +65,8 @@ class Edge:
         self._logs_requests = _LOGGER.isEnabledFor(logging.DEBUG)
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
-    def respond(self, request: HttpRequest) -> Coroutine[Any, Any, bytes]:
-        """Return the coroutine that makes the whole response to a request."""
+    def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
+        """Return the coroutine that makes the response to a request."""
         if (
             request.method == b"POST"
             and (request.url == b"/" or request.url[:2] == b"/?")
@@ -75,7 +75,7 @@ class Edge:
             return self._call(request)
         return self._answer(request)
 
-    async def _answer(self, request: HttpRequest) -> bytes:
+    async def _answer(self, request: HttpRequest) -> None:
         """Answer what is not a call of the API."""
         request_id = self.writer.next_request_id()
         if request.refusal is not None:
@@ -84,9 +84,9 @@ class Edge:
             answer = await self._rest.answer(request, request_id)
         else:
             answer = self._other(request)
-        return self._render(request_id, request, answer)
+        self._render(request_id, request, answer)
 
-    async def _call(self, request: HttpRequest) -> bytes:
+    async def _call(self, request: HttpRequest) -> None:
         """Answer a call of the API."""
         request_id = self.writer.next_request_id()
         start = perf_counter() if self._logs_requests else 0.0
@@ -94,7 +94,8 @@ class Edge:
         content_type = json_content_type(headers)
         if content_type is None:
             if request.body:
-                return self._render(request_id, request, NOT_FOUND)
+                self._render(request_id, request, NOT_FOUND)
+                return
             content_type = PLAIN_JSON
         target = headers.get(b"x-amz-target", b"")
         body = request.body
@@ -103,14 +104,15 @@ class Edge:
             if b"content-encoding" in headers:
                 body = self._inflate(request)
         except BodyTooLargeError:
-            return self._render(request_id, request, TOO_LARGE)
+            self._render(request_id, request, TOO_LARGE)
+            return
         except ClientError as error:
             status, document = self._refuse(request, target, error)
         else:
             status, document = await self._dispatcher.answer(target, body, identity, request_id)
         if self._logs_requests:
             _log(request_id, target, status, perf_counter() - start)
-        return self.writer.render(
+        request.response = self.writer.render(
             request_id,
             status,
             document,
@@ -119,7 +121,7 @@ class Edge:
             cors=b"origin" in headers,
         )
 
-    def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> bytes:
+    def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> None:
         response = self.writer.render(
             request_id,
             answer.status,
@@ -129,7 +131,9 @@ class Edge:
             closing=self.is_stopping or not request.keep_alive,
             cors=b"origin" in request.headers,
         )
-        return response.removesuffix(answer.body) if request.method == b"HEAD" else response
+        request.response = (
+            response.removesuffix(answer.body) if request.method == b"HEAD" else response
+        )
 
     def _refuse(self, request: HttpRequest, target: bytes, refusal: ClientError) -> Answer:
         try:

@@ -19,9 +19,12 @@ CONTENT_TYPES = {JSON_1_0: JSON_1_0, JSON_1_1: JSON_1_1, PLAIN_JSON: PLAIN_JSON}
 
 @final
 class HttpRequest:
-    """A request, read completely; `refusal` is set when it must not be carried out."""
+    """A request, read completely, and the whole response to it, once there is one.
 
-    __slots__ = ("body", "headers", "keep_alive", "method", "refusal", "url")
+    `refusal` is set when it must not be carried out.
+    """
+
+    __slots__ = ("body", "headers", "keep_alive", "method", "refusal", "response", "url")
 
     def __init__(
         self, method: bytes, url: bytes, headers: Headers, body: bytes, keep_alive: bool
@@ -32,6 +35,7 @@ class HttpRequest:
         self.body = body
         self.keep_alive = keep_alive
         self.refusal: HttpAnswer | None = None
+        self.response = b""
 
 
 @final

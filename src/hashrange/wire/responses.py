@@ -36,6 +36,11 @@ _PHRASES: Final = {
 }
 
 _Key = tuple[int, bytes, bool, bool]
+_Template = tuple[bytes, bytes, bytes, bytes]
+"""What stands before the length, before the request id, before the checksum, and behind it."""
+
+# The last two digits of the counter and what follows them.
+_REQUEST_ID_ENDS: Final = [b"%02X%b" % (low, _REQUEST_ID_TAIL) for low in range(256)]
 
 
 @final
@@ -45,13 +50,17 @@ class ResponseWriter:
     def __init__(self) -> None:
         # Ten random characters per process, then sixteen of a counter.
         self._prefix = b32hexencode(os.urandom(10))[:10]
-        self._count = int.from_bytes(os.urandom(6), "big")
-        self._templates: dict[_Key, bytes] = {}
+        self._count = int.from_bytes(os.urandom(5), "big") << 8
+        self._request_id_start = b""
+        self._templates: dict[_Key, _Template] = {}
 
     def next_request_id(self) -> bytes:
         """Return the id of a new request."""
+        low = self._count & 0xFF
+        if low == 0:
+            self._request_id_start = b"%b%014X" % (self._prefix, self._count >> 8)
         self._count += 1
-        return b"%b%016X%b" % (self._prefix, self._count, _REQUEST_ID_TAIL)
+        return self._request_id_start + _REQUEST_ID_ENDS[low]
 
     def tick(self) -> None:
         """Forget the rendered heads, whose Date is about to be out of date."""
@@ -73,24 +82,27 @@ class ResponseWriter:
         template = self._templates.get(key)
         if template is None:
             template = self._templates[key] = _template(key)
-        head = template % (len(body), request_id, crc32(body))
+        start, before_id, before_checksum, end = template
+        length, checksum = str(len(body)).encode(), str(crc32(body)).encode()
         if extra:
-            head = head[:-2] + extra + b"\r\n"
-        return head + body
+            end = end[:-2] + extra + b"\r\n"
+        return b"".join(
+            (start, length, before_id, request_id, before_checksum, checksum, end, body)
+        )
 
 
-def _template(key: _Key) -> bytes:
+def _template(key: _Key) -> _Template:
     status, content_type, closing, cors = key
     date = strftime("%a, %d %b %Y %H:%M:%S GMT", gmtime())
-    return b"".join(
+    start = b"".join(
         [
             f"HTTP/1.1 {status} {_PHRASES[status]}\r\n".encode(),
             f"Server: Server\r\nDate: {date}\r\n".encode(),
             b"Content-Type: " + content_type + b"\r\n" if content_type else b"",
-            b"Content-Length: %d\r\n",
-            b"Connection: close\r\n" if closing else b"Connection: keep-alive\r\n",
-            b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n",
-            _CORS_LINES if cors else b"",
-            b"\r\n",
+            b"Content-Length: ",
         ]
     )
+    connection = b"close" if closing else b"keep-alive"
+    before_id = b"\r\nConnection: " + connection + b"\r\nx-amzn-RequestId: "
+    end = b"\r\n" + (_CORS_LINES if cors else b"") + b"\r\n"
+    return start, before_id, b"\r\nx-amz-crc32: ", end

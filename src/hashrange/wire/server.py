@@ -13,6 +13,7 @@ from hashrange.wire.bounds import Bounds
 from hashrange.wire.connection import Connection, Phase
 from hashrange.wire.edge import Edge
 from hashrange.wire.entrance import Acceptor, Entrance
+from hashrange.wire.heads import Heads
 from hashrange.wire.turn import Turn
 
 
@@ -23,6 +24,7 @@ class Server:
     def __init__(self, edge: Edge, bounds: Bounds) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
+        self.heads = Heads()
         self.turn = Turn(self.loop, bounds.awake_seconds)
         # The time of the last tick: exact enough for time limits, and free to read.
         self.now = self.loop.time()
