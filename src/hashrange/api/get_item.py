@@ -15,7 +15,7 @@ from hashrange.storage.layout import row_size, splice, unpack_item
 async def get_item(context: Context, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
     table = context.known_table(request["TableName"])
-    key = None if table is None else plain_key(table.parts, request["Key"])
+    key = None if table is None else plain_key(table, request["Key"])
     if key is None:
         check_item(request["Key"])
     projection = read_get_arguments(request)

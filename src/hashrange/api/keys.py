@@ -25,10 +25,10 @@ _MISMATCH = "The provided key element does not match the schema"
 
 def request_key(table: Table, key: Item) -> bytes:
     """Return the key bytes for the Key of a request, which must be exactly the key attributes."""
-    parts = table.parts
-    encoded = plain_key(parts, key)
+    encoded = plain_key(table, key)
     if encoded is not None:
         return encoded
+    parts = table.parts
     if len(key) != len(parts):
         raise ValidationException(_MISMATCH)
     empty: KeyPart | None = None

@@ -23,6 +23,7 @@ PLACEMENT_BYTES: Final = 4
 
 _END: Final = b"\x00\x00"
 _NUL: Final = b"\x00"
+_NUL_CHARACTER: Final = "\0"
 _ESCAPED_NUL: Final = b"\x00\xff"
 
 # First byte of a number.
@@ -42,9 +43,6 @@ _NEGATIVE_DIGITS_BACK: Final = bytes(max(254 - byte, 0) for byte in range(256))
 # Greater than every key: only placement and binary content can be runs of FF bytes.
 _LAST: Final = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
 
-
-# Strings of so many characters, of four bytes each at most, fit in every key.
-_PLAIN_CHARACTERS_MAX: Final = 255
 
 _pack_placement: Final = Struct(">I").pack
 
@@ -119,27 +117,27 @@ def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
     return hashed + encode_part(part.type, key[part.name])
 
 
-def plain_key(parts: tuple[KeyPart, ...], key: Item) -> bytes | None:
-    """Return the key with exactly these parts if it is plain, or None: it has to be looked at.
+def plain_key(table: Table, key: Item) -> bytes | None:
+    """Return the key with exactly a table's parts if it is plain, or None: it has to be looked at.
 
     Plain are strings that are short, not empty and without NUL, as nearly all keys are; nothing is
-    wrong with those. Takes a third of the time of looking closely, for each key of a request.
+    wrong with those. Takes a quarter of the time of looking closely, for each key of a request.
     """
-    if len(key) != len(parts):
+    names = table.string_names
+    if len(key) != len(names):
         return None
     encoded = b""
-    for part in parts:
-        value = key.get(part.name)
-        if value is None or len(value) != 1 or part.type != "S":
-            return None
-        content = value.get("S")
-        if type(content) is not str or not 0 < len(content) <= _PLAIN_CHARACTERS_MAX:
-            return None
-        if "\0" in content:
-            return None
-        content = content.encode() + _END
-        encoded = encoded + content if encoded else _pack_placement(crc32(content)) + content
-    return encoded
+    try:
+        for name in names:
+            value = key[name]
+            content = value["S"]
+            if not content or len(value) != 1 or _NUL_CHARACTER in content:
+                return None
+            part = content.encode() + _END
+            encoded = encoded + part if encoded else _pack_placement(crc32(part)) + part
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return encoded if 0 < len(encoded) <= SORT_KEY_BYTES_MAX else None
 
 
 def index_key(index: Index, table: Table, item: Item) -> bytes | None:

@@ -116,6 +116,7 @@ class Table:
         "sort",
         "store",
         "stream",
+        "string_names",
         "time_to_live",
     )
 
@@ -147,6 +148,8 @@ class Table:
         self.sort = sort
         self.parts = (partition,) if sort is None else (partition, sort)
         self.key_names = tuple(part.name for part in self.parts)
+        # The same if all of them are strings, as they mostly are.
+        self.string_names = self.key_names if all(p.type == "S" for p in self.parts) else ()
         # In the order of their names: errors name the first that cannot hold an item.
         self.indexes = tuple(sorted(indexes, key=lambda index: index.name))
         self.local_indexes = tuple(index for index in indexes if not index.is_global)

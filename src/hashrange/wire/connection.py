@@ -29,7 +29,7 @@ from hashrange.wire.edge import (
     TOO_LARGE,
     overloaded,
 )
-from hashrange.wire.messages import Headers, HttpAnswer, HttpRequest
+from hashrange.wire.messages import Headers, HttpAnswer, HttpRequest, lower_names
 from hashrange.wire.trials import Trials
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ _DONE: Final = object()
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # Marks a request that has to be read once more; never sent.
 _UPGRADE = HttpAnswer(426, b"")
-_KEPT_NAMES_MAX = 1000
-_KEPT_NAME_BYTES_MAX = 64
 # A content length with more digits than this is too large, whatever it says.
 _LENGTH_DIGITS_MAX = 12
 # One with no more digits than this needs no look: `on_body` counts, too.
@@ -65,19 +63,6 @@ _BODY: Final = Phase.BODY
 _LINGER: Final = Phase.LINGER
 
 
-class _LowerNames(dict[bytes, bytes]):
-    """Header names as they were sent, and in lower case; clients use few, always the same."""
-
-    def __missing__(self, name: bytes) -> bytes:
-        lower = name.lower()
-        if len(name) <= _KEPT_NAME_BYTES_MAX and len(self) < _KEPT_NAMES_MAX:
-            self[name] = lower
-        return lower
-
-
-_lower_names: Final = _LowerNames()
-
-
 @final
 class Connection:
     """The protocol object of one socket.
@@ -99,6 +84,7 @@ class Connection:
         "_is_fresh",
         "_is_half_closed",
         "_is_paused",
+        "_is_recalled",
         "_is_surplus",
         "_parser",
         "_received_bytes",
@@ -130,6 +116,8 @@ class Connection:
         self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
+        # Whether the last request was one with a known head.
+        self._is_recalled = False
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
@@ -188,35 +176,37 @@ class Connection:
         return self.is_owed
 
     def data_received(self, data: bytes) -> None:
-        if not self._trials.is_due():
-            self._is_at_start = False
-            self._parse(data)
-        elif not (self._is_at_start and self._recall(data)):
-            before = len(self._waiting)
-            self._parse(data)
-            self._is_at_start = len(self._waiting) == before + 1 and self._server.heads.learn(
-                data, self._waiting[-1]
-            )
+        server = self._server
+        request = server.heads.recall(data) if self._is_at_start else None
+        if (
+            request is None
+            or server.buffered_bytes + len(request.body) > server.bounds.buffered_bytes_max
+        ):
+            self._read(data)
+        else:
+            server.buffered_bytes += len(request.body)
+            self.since = server.now
+            self._is_recalled = True
+            self._waiting.append(request)
         if self._waiting and self._answering is None and not self._is_choked:
             self._turn.answer(self)
-        if len(self._waiting) >= self._server.bounds.pipeline_max:
+        if len(self._waiting) >= server.bounds.pipeline_max:
             self._pause_reading()
 
-    def _recall(self, data: bytes) -> bool:
-        """Take in a request with a known head; tell whether it is one."""
-        server = self._server
-        request = server.heads.recall(data)
-        if request is None:
+    def _read(self, data: bytes) -> None:
+        """Parse what has no known head; remember it, unless that was in vain lately."""
+        if self._is_recalled:
+            self._trials.note_success()
+            self._is_recalled = False
+        elif self._is_at_start:
             self._trials.note_failure()
-            return False
-        self._trials.note_success()
-        size = len(request.body)
-        if server.buffered_bytes + size > server.bounds.buffered_bytes_max:
-            return False
-        server.buffered_bytes += size
-        self.since = server.now
-        self._waiting.append(request)
-        return True
+        before = len(self._waiting)
+        self._parse(data)
+        self._is_at_start = (
+            len(self._waiting) == before + 1
+            and self._trials.is_due()
+            and self._server.heads.learn(data, self._waiting[-1])
+        )
 
     def _parse(self, data: bytes) -> None:
         while data and self.phase is not _LINGER:
@@ -274,7 +264,7 @@ class Connection:
     def on_header(self, name: bytes, value: bytes) -> None:
         # What comes after a chunked body is no part of the header.
         if self.phase is _HEADER:
-            self._headers[_lower_names[name]] = value
+            self._headers[lower_names[name]] = value
 
     def on_headers_complete(self) -> None:
         headers = self._headers

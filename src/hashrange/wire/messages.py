@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 Headers = dict[bytes, bytes]
 """Header names in lower case."""
+
+_KEPT_NAMES_MAX = 1000
+_KEPT_NAME_BYTES_MAX = 64
 
 JSON_1_0 = b"application/x-amz-json-1.0"
 JSON_1_1 = b"application/x-amz-json-1.1"
@@ -15,6 +18,19 @@ TEXT = b"text/plain"
 
 # What a client may call its JSON, and what it is called in the answer.
 CONTENT_TYPES = {JSON_1_0: JSON_1_0, JSON_1_1: JSON_1_1, PLAIN_JSON: PLAIN_JSON}
+
+
+class _LowerNames(dict[bytes, bytes]):
+    """Header names as they were sent, and in lower case; clients use few, always the same."""
+
+    def __missing__(self, name: bytes) -> bytes:
+        lower = name.lower()
+        if len(name) <= _KEPT_NAME_BYTES_MAX and len(self) < _KEPT_NAMES_MAX:
+            self[name] = lower
+        return lower
+
+
+lower_names: Final = _LowerNames()
 
 
 @final

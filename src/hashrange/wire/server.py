@@ -31,6 +31,7 @@ class Server:
         self.in_flight = 0
         self.buffered_bytes = 0
         self.has_surplus = False
+        self.is_stopping = False
         self.respond = edge.respond
         self._edge = edge
         self._connections: set[Connection] = set()
@@ -39,10 +40,6 @@ class Server:
         self._acceptor: Acceptor | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._all_gone = asyncio.Event()
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._edge.is_stopping
 
     @property
     def connection_count(self) -> int:
@@ -57,7 +54,7 @@ class Server:
 
     async def stop(self) -> None:
         """Accept nothing new, finish what is in flight, then hang up."""
-        self._edge.is_stopping = True
+        self.is_stopping = self._edge.is_stopping = True
         if self._acceptor is not None:
             self._acceptor.stop()
         for connection in list(self._connections):
