@@ -1,10 +1,11 @@
 """Start a server process on a free loopback port, wait until it answers, stop it again.
 
-The port is found by binding port 0 first. Another process may take it before ours does; the
-start then fails loudly instead of testing the wrong server.
+The port is found by binding it first. Another process may take it before ours does; the start then
+fails loudly instead of testing the wrong server.
 """
 
 import contextlib
+import random
 import socket
 import subprocess
 import sys
@@ -17,11 +18,16 @@ STOP_SECONDS_MAX = 10.0
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a loopback port that nobody listens on.
+
+    It is below those that the kernel hands out, so that a server finds it free again after it was
+    killed, whatever else runs beside.
+    """
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def answers(port: int) -> bool:

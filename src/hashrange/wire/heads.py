@@ -2,7 +2,7 @@
 
 The requests of a client have the same head, but for a signature and an id that the SDKs give to
 each. A head is remembered without those two; one that is the same otherwise means the same. That
-is a fifth of the work on a GetItem, measured in instructions.
+is 11 % of the instructions of a GetItem, 14 % compiled.
 
 Invariant: what `recall` returns is what the parser reads in the same bytes. For that, what is put
 in place of the two parts must be letters, digits and hyphens, which mean nothing to a parser; and
