@@ -81,7 +81,8 @@ class Heads:
         end = data.find(_END) + len(_END)
         headers = request.headers
         if (
-            data[end:] != request.body
+            len(data) - end != len(request.body)
+            or data[end:] != request.body
             or not request.keep_alive
             or request.refusal is not None
             # The line of the request, and an empty one.
@@ -93,25 +94,33 @@ class Heads:
         mark = data.find(_ID, 0, end)
         if mark >= 0:
             mark += _ID_SKIPPED
+        key = _without(data, sign, mark, end)
         if (
-            end <= _HEAD_BYTES_MAX
+            key
+            and end <= _HEAD_BYTES_MAX
             and _has_signature(data, sign, headers.get(b"authorization", b""))
             and (mark < 0 or _has_id(data, mark))
         ):
             if len(self._heads) >= _HEADS_MAX:
                 self._heads.clear()
-            self._heads[_without(data, sign, mark, end)] = _Head(request)
+            self._heads[key] = _Head(request)
         return True
 
 
 def _without(data: bytes, sign: int, mark: int, end: int) -> bytes:
-    """Return a head without its signature and its id, if it has one."""
-    rest = sign + _SIGNATURE_BYTES
+    """Return a head without its signature and its id, if it has one; nothing unless they fit in.
+
+    A slice must not begin behind its end: compiled, that is an error instead of nothing.
+    """
+    signed = sign + _SIGNATURE_BYTES
+    marked = mark + _ID_BYTES
     if mark < 0:
-        return data[:sign] + data[rest:end]
-    if mark < sign:
-        return data[:mark] + data[mark + _ID_BYTES : sign] + data[rest:end]
-    return data[:sign] + data[rest:mark] + data[mark + _ID_BYTES : end]
+        return data[:sign] + data[signed:end] if signed <= end else b""
+    if marked <= sign and signed <= end:
+        return data[:mark] + data[marked:sign] + data[signed:end]
+    if signed <= mark and marked <= end:
+        return data[:sign] + data[signed:mark] + data[marked:end]
+    return b""
 
 
 def _has_signature(data: bytes, sign: int, authorization: bytes) -> bool:
