@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hashrange.wire.heads import Heads
-from hashrange.wire.messages import HttpRequest
+from hashrange.wire.messages import Head, HttpRequest
 
 _CREDENTIAL = (
     b"AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/dynamodb/aws4_request, "
@@ -49,16 +49,25 @@ class _Reader:
 
     def on_message_complete(self) -> None:
         parser = self._parser
-        request = HttpRequest(
-            parser.get_method(), self._url, self._headers, self._body, parser.should_keep_alive()
-        )
-        self.requests.append(request)
+        head = Head(parser.get_method(), self._url, self._headers)
+        self.requests.append(HttpRequest(head, self._body, parser.should_keep_alive()))
         self._begin()
 
 
+_READ_IN_HEADS = (
+    "method",
+    "url",
+    "is_call",
+    "content_type",
+    "target",
+    "has_origin",
+    "is_encoded",
+)
+
+
 def _shown(request: HttpRequest) -> dict[str, Any]:
-    names = ("method", "url", "headers", "body", "keep_alive", "refusal")
-    return {name: getattr(request, name) for name in names}
+    shown = {name: getattr(request, name) for name in ("headers", "body", "keep_alive", "refusal")}
+    return shown | {name: getattr(request.head, name) for name in _READ_IN_HEADS}
 
 
 _SIGNATURE_BYTES = 64

@@ -15,20 +15,25 @@ from hashrange.storage.layout import row_size, splice, unpack_item
 async def get_item(context: Context, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
     table = context.known_table(request["TableName"])
-    key = None if table is None else plain_key(table, request["Key"])
+    key = None
+    if table is not None and len(request["Key"]) == len(table.parts):
+        key = plain_key(table, request["Key"])
     if key is None:
         check_item(request["Key"])
-    projection = read_get_arguments(request)
+    # With nothing but a table and a key, nothing else has to be looked for.
+    is_plain = len(request) == 2
+    projection = None if is_plain else read_get_arguments(request)
     if table is None:
         table = await context.table(request["TableName"])
     if key is None:
         key = request_key(table, request["Key"])
-    check_paths(table, projection)
+    if projection is not None:
+        check_paths(table, projection)
     row = (await context.engine.read(((table.store, key),)))[0]
     response: Response = {}
     if row is not None:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
-    detail = capacity_detail(request)
+    detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         size = 0 if row is None else row_size(row)
         units = read_units(size, consistent=request.get("ConsistentRead", False))

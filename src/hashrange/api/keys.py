@@ -25,12 +25,12 @@ _MISMATCH = "The provided key element does not match the schema"
 
 def request_key(table: Table, key: Item) -> bytes:
     """Return the key bytes for the Key of a request, which must be exactly the key attributes."""
-    encoded = plain_key(table, key)
-    if encoded is not None:
-        return encoded
     parts = table.parts
     if len(key) != len(parts):
         raise ValidationException(_MISMATCH)
+    encoded = plain_key(table, key)
+    if encoded is not None:
+        return encoded
     empty: KeyPart | None = None
     for part in parts:
         value = key.get(part.name)
@@ -45,6 +45,9 @@ def request_key(table: Table, key: Item) -> bytes:
 
 def put_key(table: Table, item: Item) -> bytes:
     """Return the key bytes of an item to be put, whose key attributes must fit the schema."""
+    encoded = plain_key(table, item)
+    if encoded is not None:
+        return encoded
     for part in table.parts:
         value = item.get(part.name)
         if value is None:

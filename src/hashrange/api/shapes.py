@@ -242,7 +242,7 @@ class Structure(Shape):
         self.members = dict(members)
         self.required = tuple(required)
         self.parameters = tuple(parameters)
-        self._present = self.required + self.parameters
+        self._present = frozenset(self.required + self.parameters)
 
     def check(self, request: dict[str, Any]) -> None:
         """Check a whole request; `convert` it, in place, if it is not right as it stands."""
@@ -268,7 +268,7 @@ class Structure(Shape):
             shape = members.get(name)
             if shape is None or not shape.fits(member):
                 return False
-        return all(map(value.__contains__, self._present))
+        return self._present <= value.keys()
 
     def convert(self, value: Any, *, is_field: bool) -> Any:
         _convert_object(value, self.java, is_field)

@@ -52,9 +52,7 @@ def encode_part(type: str, value: Value) -> bytes:
     if type == "N":
         return _encode_number(value["N"])
     content: bytes = value["S"].encode() if type == "S" else a2b_base64(value["B"])
-    if _NUL in content:
-        content = content.replace(_NUL, _ESCAPED_NUL)
-    return content + _END
+    return content.replace(_NUL, _ESCAPED_NUL) + _END
 
 
 def prefix_part(type: str, value: Value) -> bytes:
@@ -117,19 +115,16 @@ def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
     return hashed + encode_part(part.type, key[part.name])
 
 
-def plain_key(table: Table, key: Item) -> bytes | None:
-    """Return the key with exactly a table's parts if it is plain, or None: it has to be looked at.
+def plain_key(table: Table, item: Item) -> bytes | None:
+    """Return the key of an item if it is plain, or None: it has to be looked at.
 
     Plain are strings that are short, not empty and without NUL, as nearly all keys are; nothing is
     wrong with those. Takes a third of the time of looking closely, for each key of a request.
     """
-    names = table.string_names
-    if len(key) != len(names):
-        return None
     encoded = b""
     try:
-        for name in names:
-            value = key[name]
+        for name in table.string_names:
+            value = item[name]
             content = value["S"]
             if not content or len(value) != 1 or _NUL_CHARACTER in content:
                 return None

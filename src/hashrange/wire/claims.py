@@ -58,8 +58,8 @@ class Claim:
 def read_claim(request: HttpRequest) -> Claim:
     """Return the claim of a request, or raise what AWS answers when it has none."""
     header = request.headers.get(b"authorization")
-    if b"?" in request.url:
-        query = request.url.partition(b"?")[2].decode("latin-1")
+    if b"?" in request.head.url:
+        query = request.head.url.partition(b"?")[2].decode("latin-1")
         parameters = dict(parse_qsl(query, keep_blank_values=True, encoding="latin-1"))
         if "X-Amz-Algorithm" in parameters:
             if header is not None:

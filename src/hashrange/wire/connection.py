@@ -29,7 +29,7 @@ from hashrange.wire.edge import (
     TOO_LARGE,
     overloaded,
 )
-from hashrange.wire.messages import Headers, HttpAnswer, HttpRequest, lower_names
+from hashrange.wire.messages import Head, Headers, HttpAnswer, HttpRequest, lower_names
 from hashrange.wire.trials import Trials
 
 if TYPE_CHECKING:
@@ -318,11 +318,8 @@ class Connection:
         if self._chunks is not None:
             body = b"".join(self._chunks)
             self._chunks = None
-        self._waiting.append(
-            HttpRequest(
-                parser.get_method(), self._url, self._headers, body, parser.should_keep_alive()
-            )
-        )
+        head = Head(parser.get_method(), self._url, self._headers)
+        self._waiting.append(HttpRequest(head, body, parser.should_keep_alive()))
         # As `_begin_request` does, for what was changed.
         self._url = b""
         self._headers = {}
@@ -361,7 +358,7 @@ class Connection:
     def _refuse_rest(self, refusal: HttpAnswer) -> None:
         """Let what cannot be read as a request be answered in its turn, and hang up then."""
         self._server.buffered_bytes -= self._body_bytes
-        request = HttpRequest(b"", b"", self._headers, b"", keep_alive=False)
+        request = HttpRequest(Head(b"", b"", self._headers), b"", keep_alive=False)
         request.refusal = refusal
         self._begin_request()
         self.phase = _LINGER
@@ -417,7 +414,7 @@ class Connection:
             self._catch_up()
 
     def _refuse_overload(self, request: HttpRequest) -> None:
-        if request.refusal is not None or request.method != b"POST":
+        if request.refusal is not None or request.head.method != b"POST":
             return
         if self._is_surplus:
             request.keep_alive = False

@@ -18,7 +18,6 @@ from hashrange.wire.messages import (
     XML,
     HttpAnswer,
     HttpRequest,
-    json_content_type,
 )
 from hashrange.wire.responses import ResponseWriter
 from hashrange.wire.rest import Rest
@@ -67,11 +66,7 @@ class Edge:
 
     def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
         """Return the coroutine that makes the response to a request."""
-        if (
-            request.method == b"POST"
-            and (request.url == b"/" or request.url[:2] == b"/?")
-            and request.refusal is None
-        ):
+        if request.head.is_call and request.refusal is None:
             return self._call(request)
         return self._answer(request)
 
@@ -80,7 +75,7 @@ class Edge:
         request_id = self.writer.next_request_id()
         if request.refusal is not None:
             answer = request.refusal
-        elif self._rest is not None and self._rest.owns(request.url):
+        elif self._rest is not None and self._rest.owns(request.head.url):
             answer = await self._rest.answer(request, request_id)
         else:
             answer = self._other(request)
@@ -90,18 +85,18 @@ class Edge:
         """Answer a call of the API."""
         request_id = self.writer.next_request_id()
         start = perf_counter() if self._logs_requests else 0.0
-        headers = request.headers
-        content_type = json_content_type(headers)
+        head = request.head
+        content_type = head.content_type
         if content_type is None:
             if request.body:
                 self._render(request_id, request, NOT_FOUND)
                 return
             content_type = PLAIN_JSON
-        target = headers.get(b"x-amz-target", b"")
+        target = head.target
         body = request.body
         try:
-            identity = self._authenticator.authenticate(request)
-            if b"content-encoding" in headers:
+            identity = head.identity or self._authenticator.authenticate(request)
+            if head.is_encoded:
                 body = self._inflate(request)
         except BodyTooLargeError:
             self._render(request_id, request, TOO_LARGE)
@@ -118,7 +113,7 @@ class Edge:
             document,
             content_type,
             closing=self.is_stopping or not request.keep_alive,
-            cors=b"origin" in headers,
+            cors=head.has_origin,
         )
 
     def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> None:
@@ -129,10 +124,10 @@ class Edge:
             answer.content_type,
             answer.extra,
             closing=self.is_stopping or not request.keep_alive,
-            cors=b"origin" in request.headers,
+            cors=request.head.has_origin,
         )
         request.response = (
-            response.removesuffix(answer.body) if request.method == b"HEAD" else response
+            response.removesuffix(answer.body) if request.head.method == b"HEAD" else response
         )
 
     def _refuse(self, request: HttpRequest, target: bytes, refusal: ClientError) -> Answer:
@@ -151,8 +146,8 @@ class Edge:
         return request.body
 
     def _other(self, request: HttpRequest) -> HttpAnswer:
-        path = request.url.partition(b"?")[0]
-        if request.method in (b"GET", b"HEAD"):
+        path = request.head.url.partition(b"?")[0]
+        if request.head.method in (b"GET", b"HEAD"):
             if path == b"/":
                 return self._health
             if path == b"/healthz":
@@ -161,7 +156,7 @@ class Edge:
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
                 return HttpAnswer(200, b"ready\n", TEXT)
-        elif request.method == b"OPTIONS" and b"origin" in request.headers:
+        elif request.head.method == b"OPTIONS" and request.head.has_origin:
             return _preflight(request)
         return NOT_FOUND
 

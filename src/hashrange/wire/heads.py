@@ -13,15 +13,13 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from hashrange.wire.messages import Headers, HttpRequest
+from hashrange.wire.messages import ID_NAME, SIGNATURE_BYTES, Head, HttpRequest
 
 _END: Final = b"\r\n\r\n"
 _LINE_END: Final = b"\r\n"
 _SIGNATURE: Final = b"Signature="
-_SIGNATURE_BYTES: Final = 64
 # Go writes its header names in title case, others in lower case; these letters are the same.
 _ID: Final = b"nvocation-"
-_ID_NAME: Final = b"amz-sdk-invocation-id"
 _ID_SKIPPED: Final = len(b"nvocation-id: ")
 _ID_BYTES: Final = 36
 # Each with a few kilobytes at most. The date in a head changes every second, so it is old soon.
@@ -32,27 +30,13 @@ _SPECIAL: Final = (b"expect", b"transfer-encoding", b"upgrade")
 
 
 @final
-class _Head:
-    """What the parser read in a head."""
-
-    __slots__ = ("authorization", "body_bytes", "headers", "method", "url")
-
-    def __init__(self, request: HttpRequest) -> None:
-        self.method = request.method
-        self.url = request.url
-        self.headers: Headers = request.headers
-        self.authorization = request.headers[b"authorization"][:-_SIGNATURE_BYTES]
-        self.body_bytes = len(request.body)
-
-
-@final
 class Heads:
     """The heads seen lately; one per server process."""
 
     __slots__ = ("_heads",)
 
     def __init__(self) -> None:
-        self._heads: dict[bytes, _Head] = {}
+        self._heads: dict[bytes, Head] = {}
 
     def recall(self, data: bytes) -> HttpRequest | None:
         """Return the request that these bytes are, if they are one with a head seen before."""
@@ -64,22 +48,16 @@ class Heads:
         head = self._heads.get(_without(data, sign, mark, end))
         if head is None or len(data) - end != head.body_bytes:
             return None
-        signature = data[sign : sign + _SIGNATURE_BYTES]
-        if not signature.isalnum():
+        signature = data[sign : sign + SIGNATURE_BYTES]
+        id = data[mark : mark + _ID_BYTES] if mark >= 0 else b""
+        if not signature.isalnum() or (mark >= 0 and not _is_id(id)):
             return None
-        headers = head.headers.copy()
-        headers[b"authorization"] = head.authorization + signature
-        if mark >= 0:
-            id = data[mark : mark + _ID_BYTES]
-            if not _is_id(id):
-                return None
-            headers[_ID_NAME] = id
-        return HttpRequest(head.method, head.url, headers, data[end:], keep_alive=True)
+        return HttpRequest(head, data[end:], True, signature, id)
 
     def learn(self, data: bytes, request: HttpRequest) -> bool:
         """Remember a head; tell whether the bytes are this request, and nothing else."""
         end = data.find(_END) + len(_END)
-        headers = request.headers
+        headers = request.head.headers
         if (
             len(data) - end != len(request.body)
             or data[end:] != request.body
@@ -103,7 +81,8 @@ class Heads:
         ):
             if len(self._heads) >= _HEADS_MAX:
                 self._heads.clear()
-            self._heads[key] = _Head(request)
+            request.head.body_bytes = len(request.body)
+            self._heads[key] = request.head
         return True
 
 
@@ -112,7 +91,7 @@ def _without(data: bytes, sign: int, mark: int, end: int) -> bytes:
 
     A slice must not begin behind its end: compiled, that is an error instead of nothing.
     """
-    signed = sign + _SIGNATURE_BYTES
+    signed = sign + SIGNATURE_BYTES
     marked = mark + _ID_BYTES
     if mark < 0:
         return data[:sign] + data[signed:end] if signed <= end else b""
@@ -125,7 +104,7 @@ def _without(data: bytes, sign: int, mark: int, end: int) -> bytes:
 
 def _has_signature(data: bytes, sign: int, authorization: bytes) -> bool:
     """Tell whether the header with the signature ends with it, and is what the parser read."""
-    line = _line(data, sign, sign + _SIGNATURE_BYTES)
+    line = _line(data, sign, sign + SIGNATURE_BYTES)
     name, _, value = line.partition(b": ")
     return name.lower() == b"authorization" and value == authorization + _LINE_END
 
@@ -134,7 +113,7 @@ def _has_id(data: bytes, mark: int) -> bool:
     """Tell whether the header with the id is the one of SDKs, and nothing but the id."""
     line = _line(data, mark, mark + _ID_BYTES)
     id = data[mark : mark + _ID_BYTES]
-    return line.lower() == _ID_NAME + b": " + id.lower() + _LINE_END
+    return line.lower() == ID_NAME + b": " + id.lower() + _LINE_END
 
 
 def _line(data: bytes, within: int, end: int) -> bytes:

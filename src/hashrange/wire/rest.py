@@ -72,7 +72,7 @@ class Rest:
     async def answer(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
         """Return the answer to a request; raises nothing."""
         try:
-            if b"origin" in request.headers:
+            if request.head.has_origin:
                 raise AccessDeniedException("Requests of web pages are not accepted here.")
             identity = self._authenticator.authenticate(request)
             route, members = self._find(request)
@@ -85,12 +85,12 @@ class Rest:
 
     def _find(self, request: HttpRequest) -> tuple[Route, dict[str, Any]]:
         """Return the route of a request, and its members from body, path and query."""
-        url = request.url.decode("latin-1")
+        url = request.head.url.decode("latin-1")
         path, _, query = url.partition("?")
         path = path.rstrip("/")
         for route in self._routes:
             match = route.path.fullmatch(path)
-            if match is None or route.method != request.method:
+            if match is None or route.method != request.head.method:
                 continue
             members = decode(request.body) if request.body else {}
             shapes = route.operation.shape.members

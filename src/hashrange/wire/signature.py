@@ -26,13 +26,12 @@ from hashrange.errors import (
 )
 from hashrange.wire.claims import CREDENTIAL_START, Claim, Scope, read_claim
 from hashrange.wire.identity import Identity, account_of
-from hashrange.wire.messages import Headers, HttpRequest
+from hashrange.wire.messages import SIGNATURE_BYTES, Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
 # Entries of each cache below; each is a few hundred bytes.
 _CACHE_MAX: Final = 4096
-_SIGNATURE_BYTES: Final = 64
 _INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
 
@@ -67,20 +66,20 @@ class OpenDoor:
 
     def authenticate(self, request: HttpRequest) -> Identity:
         """Return who the request says it is from."""
-        headers = request.headers
+        head = request.head
         # All but the signature itself is the same in all requests that a client signs with a key
         # on one day; it was found well formed when it was remembered.
-        header = headers.get(b"authorization", b"")
-        identity = self._identities.get(header[:-_SIGNATURE_BYTES])
-        if identity is not None and b"x-amz-date" in headers and b"?" not in request.url:
-            return identity
-        scope = Scope(read_claim(request).credential)
-        identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
-        start = header[:-_SIGNATURE_BYTES]
-        if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
-            if len(self._identities) >= _CACHE_MAX:
-                self._identities.clear()
-            self._identities[start] = identity
+        header = head.headers.get(b"authorization", b"")
+        start = header[:-SIGNATURE_BYTES]
+        identity = self._identities.get(start)
+        if identity is None or b"x-amz-date" not in head.headers or head.url != b"/":
+            scope = Scope(read_claim(request).credential)
+            identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
+            if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
+                if len(self._identities) >= _CACHE_MAX:
+                    self._identities.clear()
+                self._identities[start] = identity
+        head.identity = identity
         return identity
 
 
@@ -252,10 +251,10 @@ def _canonical_request(request: HttpRequest, claim: Claim) -> bytes:
         raise InvalidSignatureException(
             "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
         )
-    url = b"/\n" if request.url == b"/" else _canonical_url(request.url, claim)
+    url = b"/\n" if request.head.url == b"/" else _canonical_url(request.head.url, claim)
     lines = signed.lines(request.headers)
     payload = sha256(request.body).hexdigest().encode()
-    return b"%b\n%b\n%b\n%b\n%b" % (request.method, url, lines, claim.signed_headers, payload)
+    return b"%b\n%b\n%b\n%b\n%b" % (request.head.method, url, lines, claim.signed_headers, payload)
 
 
 def _canonical_url(url: bytes, claim: Claim) -> bytes:

@@ -7,7 +7,7 @@ from botocore.credentials import Credentials
 
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import ClientError
-from hashrange.wire.messages import HttpRequest
+from hashrange.wire.messages import Head, HttpRequest
 from hashrange.wire.signature import Credential, OpenDoor, Verifier
 
 SCOPE = "AKID/20260101/us-east-1/dynamodb/aws4_request"
@@ -15,7 +15,7 @@ SCOPE = "AKID/20260101/us-east-1/dynamodb/aws4_request"
 
 def request_with(url="/", **headers):
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    return HttpRequest(b"POST", url.encode(), named, b"{}", True)
+    return HttpRequest(Head(b"POST", url.encode(), named), b"{}", True)
 
 
 def refusal(authenticator, request):
@@ -48,7 +48,8 @@ def from_botocore(prepared, url):
         text = value if isinstance(value, bytes) else value.encode()
         headers[name.lower().encode()] = text
     headers[b"host"] = b"localhost:8000"
-    return HttpRequest(prepared.method.encode(), url.encode(), headers, b'{"A":1}', True)
+    head = Head(prepared.method.encode(), url.encode(), headers)
+    return HttpRequest(head, b'{"A":1}', True)
 
 
 @pytest.fixture
@@ -173,8 +174,10 @@ def test_nothing_that_is_signed_may_be_changed(verifier, change):
     request = signed_request()
     if change == "target":
         request.headers[b"x-amz-target"] = b"DynamoDB_20120810.DeleteTable"
+    elif change == "body":
+        request.body = b"{}"
     else:
-        setattr(request, change, {"body": b"{}", "url": b"/?x", "method": b"GET"}[change])
+        setattr(request.head, change, {"url": b"/?x", "method": b"GET"}[change])
     assert refusal(verifier, request)[0] == "InvalidSignatureException"
 
 
