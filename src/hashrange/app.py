@@ -24,6 +24,7 @@ from hashrange.engine.sqlite import (
     DataDirectoryError,
     SqliteEngine,
     acquire_directory,
+    wait_for_workers,
 )
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.model.triggers import FunctionRecord, MappingRecord
@@ -58,6 +59,12 @@ Step = Callable[[], Awaitable[int]]
 
 class StartError(Exception):
     """The server cannot start; the message says why, for people."""
+
+
+def wait_for_last_server(settings: Settings) -> None:
+    """Wait until a server that was killed has let go of the data and of its port."""
+    if not settings.in_memory:
+        wait_for_workers(settings.data_dir)
 
 
 def reserve_data(settings: Settings) -> AbstractContextManager[object]:

@@ -24,7 +24,13 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app import Application, StartError, make_authenticator, reserve_data
+from hashrange.app import (
+    Application,
+    StartError,
+    make_authenticator,
+    reserve_data,
+    wait_for_last_server,
+)
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
 from hashrange.wire.entrance import Entrance
@@ -63,6 +69,7 @@ def serve(settings: Settings, announce: Announce) -> None:
             settings, authenticator, clock, is_keeper=is_keeper, awake_seconds=_AWAKE_SECONDS
         )
 
+    wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
     entrance = Entrance(listening, settings.workers)
     host, port = listening.getsockname()[:2]

@@ -7,13 +7,22 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import apsw
 import pytest
 
+from hashrange.engine import sqlite_files
 from hashrange.engine.sqlite import DataDirectoryError, SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_files import APPLICATION_ID, DATABASE_NAME, FORMAT_VERSION
+from hashrange.engine.sqlite_files import (
+    APPLICATION_ID,
+    DATABASE_NAME,
+    FORMAT_VERSION,
+    join_directory,
+    wait_for_workers,
+)
 from tests.engine.decisions import plain
 
 
@@ -62,6 +71,51 @@ def test_a_worker_keeps_the_directory_after_its_parent_let_go(tmp_path: Path) ->
         acquire_directory(tmp_path)
     asyncio.run(engine.close())
     acquire_directory(tmp_path).release()
+
+
+def _ended_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_the_workers_of_a_killed_server_are_waited_for(tmp_path: Path) -> None:
+    acquire_directory(tmp_path).release()
+    worker = join_directory(tmp_path)
+    (tmp_path / "LOCK").write_text(f"{_ended_process()}\n")
+    has_ended = threading.Event()
+
+    def end() -> None:
+        has_ended.set()
+        worker.release()
+
+    threading.Timer(0.2, end).start()
+    wait_for_workers(tmp_path)
+    assert has_ended.is_set()
+    acquire_directory(tmp_path).release()
+
+
+def test_nobody_else_is_waited_for(tmp_path: Path) -> None:
+    wait_for_workers(tmp_path / "missing")
+    assert not list(tmp_path.iterdir())
+    lock = acquire_directory(tmp_path)
+    begin = time.monotonic()
+    wait_for_workers(tmp_path)
+    assert time.monotonic() - begin < sqlite_files._ENDING_SECONDS_MAX
+    lock.release()
+
+
+def test_workers_are_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_files, "_ENDING_SECONDS_MAX", 0.05)
+    acquire_directory(tmp_path).release()
+    worker = join_directory(tmp_path)
+    (tmp_path / "LOCK").write_text(f"{_ended_process()}\n")
+    wait_for_workers(tmp_path)
+    with pytest.raises(DataDirectoryError, match="in use"):
+        acquire_directory(tmp_path)
+    worker.release()
 
 
 def test_an_engine_opens_only_a_prepared_directory(tmp_path: Path) -> None:

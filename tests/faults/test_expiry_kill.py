@@ -23,25 +23,19 @@ class Server:
     """Two workers in a process group of their own, which can be killed as one."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._start()
-        wait_until(self._answers)
-        self._endpoint = Endpoint(f"http://127.0.0.1:{self._port}")
-
-    def _start(self) -> None:
         self._port = free_port()
-        flags = ["--port", str(self._port), "--workers", "2", "--data-dir", str(self._directory)]
+        flags = ["--port", str(self._port), "--workers", "2", "--data-dir", str(directory)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hashrange", "serve", *flags],
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        wait_until(self._answers)
+        self._endpoint = Endpoint(f"http://127.0.0.1:{self._port}")
 
     def _answers(self) -> bool:
-        if self._process.poll() is not None:
-            # Workers that were killed may hold the directory for a moment, or the port was taken.
-            self._start()
+        assert self._process.poll() is None
         return answers(self._port)
 
     def kill(self) -> None:

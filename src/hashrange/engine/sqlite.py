@@ -31,12 +31,20 @@ from hashrange.engine.sqlite_files import (
     WriteTurn,
     acquire_directory,
     join_directory,
+    wait_for_workers,
 )
 from hashrange.engine.sqlite_patience import QUICK_SECONDS, Patience
 from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
 from hashrange.errors import ConflictError
 
-__all__ = ["DataDirectoryError", "DirectoryLock", "Durability", "SqliteEngine", "acquire_directory"]
+__all__ = [
+    "DataDirectoryError",
+    "DirectoryLock",
+    "Durability",
+    "SqliteEngine",
+    "acquire_directory",
+    "wait_for_workers",
+]
 
 _STORES_REMEMBERED_MAX: Final = 20_000
 # SQLite gives up when another process makes or drops stores twice while it prepares a statement.

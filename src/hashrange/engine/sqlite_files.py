@@ -19,6 +19,7 @@ import fcntl
 import mmap
 import os
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Final, final
 
 import apsw
@@ -39,6 +40,9 @@ _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _EPOCH_BYTES: Final = 16
 _BUSY_MILLISECONDS: Final = 5000
+# Workers outlive their parent for as long as the disk takes to sync what they wrote.
+_ENDING_SECONDS_MAX: Final = 10.0
+_ENDING_PAUSE_SECONDS: Final = 0.01
 
 
 class DataDirectoryError(Exception):
@@ -58,6 +62,27 @@ class DirectoryLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def wait_for_workers(path: str | os.PathLike[str]) -> None:
+    """Wait a little for the workers of a server that was killed, if they are still ending.
+
+    Until they have, they keep its directory, and its port as well.
+    """
+    directory = Path(path)
+    deadline = monotonic() + _ENDING_SECONDS_MAX
+    try:
+        descriptor = os.open(directory / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return  # nobody was here, or `acquire_directory` says what is wrong
+    try:
+        while monotonic() < deadline and not _is_running(_holder(directory)):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            sleep(_ENDING_PAUSE_SECONDS)
+    finally:
+        os.close(descriptor)
 
 
 def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -> DirectoryLock:
@@ -321,10 +346,29 @@ def _not_ours(database: Path) -> str:
     return f"{database} is not a Hashrange database. It was left untouched."
 
 
+def _holder(directory: Path) -> int:
+    """Return the process that locked the directory last, or 0 while it has not said so."""
+    try:
+        return int((directory / _LOCK_NAME).read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_running(process: int) -> bool:
+    if process <= 0:
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # it is somebody else's
+    return True
+
+
 def _taken(directory: Path) -> str:
-    holder = ""
-    with contextlib.suppress(OSError, ValueError):
-        holder = f" (process {int((directory / _LOCK_NAME).read_text())})"
+    process = _holder(directory)
+    holder = f" (process {process})" if process else ""
     return f"Data directory {directory} is in use by another Hashrange server{holder}."
 
 
