@@ -111,9 +111,10 @@ def test_workers_are_not_waited_for_for_ever(
     monkeypatch.setattr(sqlite_files, "_ENDING_SECONDS_MAX", 0.05)
     acquire_directory(tmp_path).release()
     worker = join_directory(tmp_path)
-    (tmp_path / "LOCK").write_text(f"{_ended_process()}\n")
+    process = _ended_process()
+    (tmp_path / "LOCK").write_text(f"{process}\n")
     wait_for_workers(tmp_path)
-    with pytest.raises(DataDirectoryError, match="in use"):
+    with pytest.raises(DataDirectoryError, match=f"in use .* {process}, which has ended"):
         acquire_directory(tmp_path)
     worker.release()
 

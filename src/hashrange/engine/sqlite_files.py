@@ -40,7 +40,7 @@ _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _EPOCH_BYTES: Final = 16
 _BUSY_MILLISECONDS: Final = 5000
-# Workers outlive their parent for as long as the disk takes to sync what they wrote.
+# Workers outlive their parent until what they were asked for is done and on disk.
 _ENDING_SECONDS_MAX: Final = 10.0
 _ENDING_PAUSE_SECONDS: Final = 0.01
 
@@ -362,13 +362,15 @@ def _is_running(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True  # it is somebody else's
+        pass  # it is somebody else's
     return True
 
 
 def _taken(directory: Path) -> str:
     process = _holder(directory)
     holder = f" (process {process})" if process else ""
+    if process and not _is_running(process):
+        holder = f" (process {process}, which has ended or runs on another machine)"
     return f"Data directory {directory} is in use by another Hashrange server{holder}."
 
 
