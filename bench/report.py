@@ -36,6 +36,8 @@ _METHOD = """## How it is measured
   1 KB, and items of the other sizes.
 - The servers take turns, in an order that rotates; the median of the rounds counts. A measurement
   that other processes disturbed is made again, and the least disturbed one counts.
+- Each line of a table is one run of all its servers. Different lines, connections and sections may
+  be from different hours, and so from different versions of Hashrange on the way to this one.
 - p50 and p99 come from wrk, which adds the samples that a stalled connection could not send.
 - A request that takes a server more than 0.1 s is timed alone, since load would only queue up.
 - Processor time per request is that of all processes of the server.
