@@ -20,6 +20,7 @@ COMPILED = [
     "model/wire_types",
     "engine/sqlite",
     "engine/sqlite_connection",
+    "engine/sqlite_log",
     "engine/sqlite_patience",
     "engine/sqlite_writer",
     "storage/expiry",

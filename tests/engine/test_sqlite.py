@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -210,3 +211,79 @@ async def test_only_a_quick_disk_is_waited_for_on_the_event_loop(
     assert recorder.syncing_threads == {"hashrange-commit"}
     await engine.close()
     lock.release()
+
+
+class HeldDisk(Recorder):
+    """Lets nobody flush the database until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = threading.Event()
+        self.is_released = threading.Event()
+
+    def before_sync(self, file: str) -> None:
+        if file == DATABASE_NAME:
+            self.is_asked.set()
+            assert self.is_released.wait(60)
+
+
+async def write_until(engine: SqliteEngine, is_reached: Callable[[], bool]) -> int:
+    """Write rows under numbers from 0 on; return how many were needed."""
+    for number in count():
+        if is_reached():
+            return number
+        await engine.write(put("t", b"%d" % number, b"x" * 4000))
+    raise AssertionError
+
+
+@pytest.mark.parametrize("quick_seconds", [60.0, 0.0], ids=["on-loop", "in-thread"])
+async def test_writes_go_on_while_the_log_is_copied(tmp_path: Path, quick_seconds: float) -> None:
+    lock = acquire_directory(tmp_path)
+    disk = HeldDisk()
+    engine = SqliteEngine.open(
+        tmp_path, checkpoint_bytes=CHECKPOINT_BYTES, quick_seconds=quick_seconds, vfs=disk.name
+    )
+    log = tmp_path / f"{DATABASE_NAME}-wal"
+    await engine.write(plain(creates=["t"]))
+    await write_until(engine, disk.is_asked.is_set)
+    for number in range(100):
+        await engine.write(put("t", b"more %d" % number, b"x" * 4000))
+    size, beginning = log.stat().st_size, log.read_bytes()[:32]
+    disk.is_released.set()
+    # Whoever writes then finishes the checkpoint, and the log starts again from its beginning.
+    await write_until(engine, lambda: log.read_bytes()[:32] != beginning)
+    assert log.stat().st_size < 2 * size
+    assert await engine.read([("t", b"0"), ("t", b"more 99")]) == [b"x" * 4000] * 2
+    await engine.close()
+    assert not log.exists()
+    disk.unregister()
+    lock.release()
+
+
+async def test_after_a_failure_to_flush_the_database_the_log_is_kept(
+    tmp_path: Path, recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    lock = acquire_directory(tmp_path)
+    engine = SqliteEngine.open(
+        tmp_path, checkpoint_bytes=CHECKPOINT_BYTES, quick_seconds=60.0, vfs=recorder.name
+    )
+    other = SqliteEngine.open(tmp_path, checkpoint_bytes=CHECKPOINT_BYTES)
+    log = tmp_path / f"{DATABASE_NAME}-wal"
+    await engine.write(plain(creates=["t"]))
+    recorder.failing_files = {DATABASE_NAME}
+    written = await write_until(engine, lambda: bool(caplog.records))
+    assert "is kept, and grows, until the server is started again" in caplog.text
+    recorder.failing_files = set()
+    recorder.journal.clear()
+    # Neither this process nor another one moves any of it.
+    for number in range(100):
+        await engine.write(put("t", b"%d" % number, b"y" * 4000))
+        await other.write(put("t", b"other %d" % number, b"y" * 4000))
+    await other.close()
+    await engine.close()
+    assert not any(event.file == DATABASE_NAME for event in recorder.journal)
+    assert log.stat().st_size > 2 * CHECKPOINT_BYTES
+    lock.release()
+    acquire_directory(tmp_path).release()
+    assert not log.exists()
+    assert written > 10

@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NoReturn, final
 
 import apsw
 
@@ -25,7 +26,11 @@ WRITE_FAILURE_CHANCE: Final = 0.002
 
 @final
 class Event:
-    """One thing that happened: to a file, or (ack, refusal, unknown) to what callers know."""
+    """One thing that happened: to a file, or (ack, refusal, unknown) to what callers know.
+
+    The offset of a sync is the length of the journal when it began: what another thread wrote
+    meanwhile may have come too late for it.
+    """
 
     __slots__ = ("content", "file", "kind", "offset")
 
@@ -51,6 +56,9 @@ class Recorder(apsw.VFS):
         self.journal: list[Event] = []
         self.syncing_threads: set[str] = set()
         self.failing_syncs = 0
+        self.failing_files: set[str] = set()
+        # How often each file failed to be written; each of its handles hears of that, as on Linux.
+        self.failures: Counter[str] = Counter()
         self.room_bytes: int | None = None
         # Below which time of its commits the engine waits for them on its event loop.
         self.quick_seconds = ON_LOOP
@@ -64,6 +72,9 @@ class Recorder(apsw.VFS):
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
         super().xDelete(filename, syncdir)
         self.journal.append(Event("delete", os.path.basename(filename), offset=int(syncdir)))
+
+    def before_sync(self, file: str) -> None:
+        """For tests that want to be asked first."""
 
     def acknowledge(self, number: int) -> None:
         """Note that the test was told, at this moment, that something is durable."""
@@ -89,6 +100,7 @@ class _RecordedFile(apsw.VFSFile):
         path = name.filename() if isinstance(name, apsw.URIFilename) else name or "temporary"
         self.file = os.path.basename(path)
         self.recorder = recorder
+        self.failures_heard = recorder.failures[self.file]
         super().__init__("unix", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
@@ -108,16 +120,25 @@ class _RecordedFile(apsw.VFSFile):
 
     def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
         recorder = self.recorder
-        if recorder.failing_syncs > 0:
-            recorder.failing_syncs -= 1
-            recorder.journal.append(Event("failed sync", self.file))
-            raise apsw.IOError("sync failed, as planned")
+        recorder.before_sync(self.file)
+        if recorder.failing_syncs > 0 or self.file in recorder.failing_files:
+            recorder.failing_syncs = max(0, recorder.failing_syncs - 1)
+            self._fail("sync failed, as planned")
         if recorder.mishaps is not None and recorder.mishaps.random() < SYNC_FAILURE_CHANCE:
-            recorder.journal.append(Event("failed sync", self.file))
-            raise apsw.IOError("sync failed, by chance")
+            self._fail("sync failed, by chance")
+        if self.failures_heard < recorder.failures[self.file]:
+            self.failures_heard = recorder.failures[self.file]
+            raise apsw.IOError("sync failed before")
+        began_at = len(recorder.journal)
         super().xSync(flags)
-        recorder.journal.append(Event("sync", self.file))
+        recorder.journal.append(Event("sync", self.file, offset=began_at))
         recorder.syncing_threads.add(threading.current_thread().name)
+
+    def _fail(self, reason: str) -> NoReturn:
+        self.recorder.journal.append(Event("failed sync", self.file))
+        self.recorder.failures[self.file] += 1
+        self.failures_heard = self.recorder.failures[self.file]
+        raise apsw.IOError(reason)
 
     def excepthook(self, *_: object) -> bool:
         """Keep quiet: the error reaches the caller anyhow."""
@@ -144,18 +165,19 @@ class _File:
 
     def __init__(self, durable: bytearray | None) -> None:
         self.durable = durable
-        self.pending: list[Event] = []
+        self.pending: list[tuple[int, Event]] = []  # with their places in the journal
 
-    def sync(self) -> None:
-        self.durable = _applied(self.durable, self.pending, None)
-        self.pending = []
+    def sync(self, began_at: int) -> None:
+        covered = [event for place, event in self.pending if place < began_at]
+        self.durable = _applied(self.durable, covered, None)
+        self.pending = self.pending[len(covered) :]
 
     def fail_sync(self, dice: random.Random) -> None:
-        self.durable = _applied(self.durable, self.pending, dice)
+        self.durable = self.image(dice)
         self.pending = []
 
     def image(self, dice: random.Random) -> bytearray | None:
-        return _applied(self.durable, self.pending, dice)
+        return _applied(self.durable, [event for _, event in self.pending], dice)
 
 
 def _applied(
@@ -202,19 +224,19 @@ def images(
     told = Told()
     position = 0
     for moment in sorted(moments):
-        for event in journal[position:moment]:
+        for place, event in enumerate(journal[position:moment], position):
             if not event.file:
                 told.note(event)
                 continue
             file = files.setdefault(event.file, _File(None))
             if event.kind == "sync":
-                file.sync()
+                file.sync(event.offset)
             elif event.kind == "failed sync":
                 file.fail_sync(dice)
             else:
-                file.pending.append(event)
+                file.pending.append((place, event))
                 if event.kind == "delete" and event.offset:
-                    file.sync()
+                    file.sync(place + 1)
         position = moment
         left = {name: file.image(dice) for name, file in files.items()}
         yield (

@@ -193,7 +193,7 @@ def test_a_disk_too_full_for_a_checkpoint_still_takes_no_harm(
             vfs=recorder.name,
         )
         await engine.write(plain(creates=["t"]))
-        recorder.room_bytes = 200_000
+        recorder.room_bytes = 400_000
         written = await fill(engine)
         recorder.room_bytes = None
         assert len(await keys_of(engine)) == written

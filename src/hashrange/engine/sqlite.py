@@ -33,8 +33,9 @@ from hashrange.engine.sqlite_files import (
     join_directory,
     wait_for_workers,
 )
+from hashrange.engine.sqlite_log import CHECKPOINT_BYTES, close_connection
 from hashrange.engine.sqlite_patience import QUICK_SECONDS, Patience
-from hashrange.engine.sqlite_writer import CHECKPOINT_BYTES, GroupCommit
+from hashrange.engine.sqlite_writer import GroupCommit
 from hashrange.errors import ConflictError
 
 __all__ = [
@@ -179,7 +180,7 @@ class SqliteEngine:
         # close at the same moment neither would be the last, so they take turns.
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().run_in_executor(None, self._turn.take)
-        self._reader.close()
+        close_connection(self._reader, self._epoch_cell)
         self._turn.close()
         self._epoch_cell.close()
         self._membership.release()

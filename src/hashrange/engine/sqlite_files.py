@@ -38,7 +38,7 @@ _OWN_NAMES: Final = frozenset(
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
-_EPOCH_BYTES: Final = 16
+_EPOCH_BYTES: Final = 24
 _BUSY_MILLISECONDS: Final = 5000
 # Workers outlive their parent until what they were asked for is done and on disk.
 _ENDING_SECONDS_MAX: Final = 10.0
@@ -107,6 +107,7 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
         with EpochCell(directory) as cell:
             cell.set(epoch)
             cell.set_sequence(sequence)
+            cell.keep_log(False)
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -187,7 +188,10 @@ class WriteTurn:
 
 @final
 class EpochCell:
-    """The catalog epoch and the sequence in memory shared by all; set by whoever has the turn."""
+    """What all processes share in memory: the catalog epoch, the sequence, a word on the log.
+
+    The first two are set by whoever has the turn.
+    """
 
     def __init__(self, directory: Path) -> None:
         descriptor = _open_file(directory / "EPOCH")
@@ -211,6 +215,13 @@ class EpochCell:
 
     def set_sequence(self, sequence: int) -> None:
         self._cell[1] = sequence
+
+    def keeps_log(self) -> bool:
+        """Tell whether the log may not be let go of until the directory is opened afresh."""
+        return self._cell[2] != 0
+
+    def keep_log(self, is_kept: bool) -> None:
+        self._cell[2] = is_kept
 
     def close(self) -> None:
         self._cell.release()

@@ -31,19 +31,13 @@ import apsw
 from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
 from hashrange.engine.sqlite_connection import StoreStatements, spares_other_decisions, translated
 from hashrange.engine.sqlite_files import EpochCell, WriteTurn
+from hashrange.engine.sqlite_log import Checkpoints, close_connection
 from hashrange.engine.sqlite_patience import Patience
 from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
 
 WAITING_MAX: Final = 65_536
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
-CHECKPOINT_BYTES: Final = 16 << 20
-"""How much this process writes to the log, by its own estimate, between checkpoints."""
-
-LOG_FRAMES_MAX: Final = 16384
-"""Beyond this the checkpoint waits for readers, so that the log starts again from its beginning."""
-
-_ROW_OVERHEAD_BYTES: Final = 8192
 _log = logging.getLogger(__name__)
 
 _Waiting = tuple[Decision, "asyncio.Future[object]"]
@@ -100,7 +94,8 @@ class GroupCommit:
         self._turn = turn
         self._epoch_cell = epoch_cell
         self._patience = patience
-        self._checkpoint_bytes = checkpoint_bytes
+        self._checkpoints = Checkpoints(connect, epoch_cell, checkpoint_bytes)
+        self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
         self._cursor: apsw.Cursor | None = connect().cursor()
@@ -115,7 +110,6 @@ class GroupCommit:
         self._closed = False
         self._idle: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._logged_bytes = 0
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._committer = threading.Thread(target=self._work, name="hashrange-commit", daemon=True)
         self._committer.start()
@@ -142,12 +136,13 @@ class GroupCommit:
         if self._busy:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
+        if self._copying is not None:
+            await self._copying
         self._jobs.put(self._checkpoint)
         self._jobs.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._committer.join)
         if self._cursor is not None:
-            with contextlib.suppress(apsw.Error):
-                self._cursor.connection.close()
+            close_connection(self._cursor.connection, self._epoch_cell)
             self._cursor = None
 
     # On the event loop.
@@ -352,6 +347,9 @@ class GroupCommit:
                 future.set_result(outcome)
 
     def _next_batch(self) -> None:
+        if self._checkpoints.begin():
+            assert self._loop is not None
+            self._copying = self._loop.run_in_executor(None, self._checkpoints.copy)
         if self._waiting:
             self._soon(self._start)
             return
@@ -362,7 +360,7 @@ class GroupCommit:
     def _commit_inline(self, batch: _Batch) -> None:
         error = self._commit(batch)
         self._answer(batch, error)
-        if self._checkpoint_is_due(batch):
+        if self._checkpoints.is_copied:
             self._jobs.put(self._checkpoint_and_report)
         else:
             self._turn.give()
@@ -390,7 +388,7 @@ class GroupCommit:
 
     def _commit_and_report(self, batch: _Batch) -> None:
         error = self._commit(batch)
-        if self._checkpoint_is_due(batch):
+        if self._checkpoints.is_copied:
             self._tell_loop(self._answer, batch, error)
             self._checkpoint_and_report()
         else:
@@ -427,6 +425,7 @@ class GroupCommit:
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody may be left waiting
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
+        self._checkpoints.note_batch(batch.put_bytes, len(batch.answers))
         self._data_version = cursor.connection.data_version()
         self._meta = (batch.epoch, self._stores_version, batch.sequence)
         if batch.epoch > self._epoch_cell.get():
@@ -459,26 +458,6 @@ class GroupCommit:
             return False
         return True
 
-    def _checkpoint_is_due(self, batch: _Batch) -> bool:
-        self._logged_bytes += batch.put_bytes + _ROW_OVERHEAD_BYTES * len(batch.answers)
-        return self._logged_bytes >= self._checkpoint_bytes
-
     def _checkpoint(self) -> None:
-        """Copy the log into the database, so that the next commit starts it afresh.
-
-        The turn is held, so no writer can extend the log meanwhile. Readers are never waited for
-        unless the log has grown long: each of their transactions is one short call.
-        """
-        self._logged_bytes = 0
-        if self._cursor is None:
-            return
-        connection = self._cursor.connection
-        try:
-            frames, _ = connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if frames > LOG_FRAMES_MAX:
-                connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_RESTART)
-        except apsw.BusyError:
-            return
-        except apsw.Error:
-            # The log still has everything; it only grows until a checkpoint succeeds.
-            _log.exception("the write-ahead log could not be moved into the database")
+        if self._cursor is not None:
+            self._checkpoints.finish(self._cursor.connection)
