@@ -284,6 +284,10 @@ async def test_after_a_failure_to_flush_the_database_the_log_is_kept(
     assert not any(event.file == DATABASE_NAME for event in recorder.journal)
     assert log.stat().st_size > 2 * CHECKPOINT_BYTES
     lock.release()
-    acquire_directory(tmp_path).release()
+    lock = acquire_directory(tmp_path)
     assert not log.exists()
+    engine = SqliteEngine.open(tmp_path)
+    assert await engine.read([("t", b"99"), ("t", b"other 99")]) == [b"y" * 4000] * 2
+    await engine.close()
+    lock.release()
     assert written > 10

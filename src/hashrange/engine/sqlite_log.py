@@ -3,7 +3,8 @@
 The log can only start again from its beginning when all of it is in the database and nobody writes.
 To copy it and have the disk write that takes a dozen milliseconds. So there are two steps: most of
 the log is copied while others write, and what they wrote meanwhile by the next one who has the turn
-to write, which takes one or two milliseconds. That halves the slowest percent of all writes.
+to write, which takes one or two milliseconds. With 16 connections that halves the time of the
+slowest percent of writes, with 64 it takes a third off.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class GroupCommit:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
         if self._copying is not None:
-            await self._copying
+            await asyncio.wait([self._copying])  # not for its result: closing goes on regardless
         self._jobs.put(self._checkpoint)
         self._jobs.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._committer.join)
