@@ -19,6 +19,8 @@ COMPILED = [
     "model/values",
     "model/wire_types",
     "engine/sqlite",
+    "engine/sqlite_batch",
+    "engine/sqlite_board",
     "engine/sqlite_connection",
     "engine/sqlite_log",
     "engine/sqlite_patience",

@@ -95,7 +95,11 @@ def open_engine(settings: Settings) -> Engine:
     if settings.in_memory:
         return MemoryEngine()
     try:
-        return SqliteEngine.open(settings.data_dir, durability=settings.durability)
+        return SqliteEngine.open(
+            settings.data_dir,
+            durability=settings.durability,
+            writes_together=settings.workers > 1,
+        )
     except DataDirectoryError as error:
         raise StartError(str(error)) from error
 

@@ -17,7 +17,16 @@ from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
 TEST_SECONDS_MAX = 30
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-in-thread", "sqlite-relaxed"])
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        "sqlite-in-thread",
+        "sqlite-relaxed",
+        "sqlite-together",
+        "sqlite-together-in-thread",
+    ]
+)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """An empty engine, closed by the hook below inside the test's own event loop."""
     if request.param == "memory":
@@ -25,8 +34,12 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         return
     lock = acquire_directory(tmp_path / "data")
     durability: Durability = "relaxed" if request.param == "sqlite-relaxed" else "full"
-    quick_seconds = 0.0 if request.param == "sqlite-in-thread" else 60.0
-    yield SqliteEngine.open(tmp_path / "data", durability=durability, quick_seconds=quick_seconds)
+    yield SqliteEngine.open(
+        tmp_path / "data",
+        durability=durability,
+        writes_together="together" in request.param,
+        quick_seconds=0.0 if "in-thread" in request.param else 60.0,
+    )
     lock.release()
 
 

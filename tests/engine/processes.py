@@ -41,7 +41,7 @@ def append(lane: int) -> Write:
     return Write(decide, [("counts", counter), ("counts", b"total")])
 
 
-def append_until_killed(path: Path, worker: int, answers: Connection) -> None:
+def append_until_killed(path: Path, worker: int, quick_seconds: float, answers: Connection) -> None:
     """Append to this worker's lanes for ever, sending (lane, number) for every acknowledgement."""
 
     async def work(engine: SqliteEngine, lane: int) -> None:
@@ -49,18 +49,22 @@ def append_until_killed(path: Path, worker: int, answers: Connection) -> None:
             answers.send((lane, await engine.write(append(lane))))
 
     async def run() -> None:
-        engine = SqliteEngine.open(path, checkpoint_bytes=1 << 20)
+        engine = SqliteEngine.open(
+            path, writes_together=True, checkpoint_bytes=1 << 20, quick_seconds=quick_seconds
+        )
         lanes = range(worker * LANES, (worker + 1) * LANES)
         await asyncio.gather(*(work(engine, lane) for lane in lanes))
 
     asyncio.run(run())
 
 
-def count_together(path: Path, times: int, durability: Durability, answers: Connection) -> None:
+def count_together(
+    path: Path, times: int, durability: Durability, writes_together: bool, answers: Connection
+) -> None:
     """Increment one counter, several times at once; send the counts this process was told."""
 
     async def run() -> list[object]:
-        engine = SqliteEngine.open(path, durability=durability)
+        engine = SqliteEngine.open(path, durability=durability, writes_together=writes_together)
         told: list[object] = []
         for _ in range(times):
             told.extend(
@@ -76,7 +80,7 @@ def step_together(path: Path, times: int, answers: Connection) -> None:
     """Step the epoch, building each decision on the epoch known here; send how many were stale."""
 
     async def run() -> int:
-        engine = SqliteEngine.open(path)
+        engine = SqliteEngine.open(path, writes_together=True)
         stale = done = 0
         while done < times:
             known = engine.epoch()
@@ -97,7 +101,7 @@ def change_stores(path: Path, times: int, answers: Connection) -> None:
     """Make and drop a store again and again."""
 
     async def run() -> None:
-        engine = SqliteEngine.open(path, durability="relaxed")
+        engine = SqliteEngine.open(path, writes_together=True)
         for _ in range(times):
             await engine.write(plain(creates=["fleeting"]))
             await engine.write(plain(drops=["fleeting"]))
@@ -111,7 +115,7 @@ def close_together(paths: list[Path], barrier: Barrier, answers: Connection) -> 
     """Write to each directory and close it at the same moment as the other processes do."""
 
     async def run(path: Path) -> None:
-        engine = SqliteEngine.open(path)
+        engine = SqliteEngine.open(path, writes_together=True)
         await engine.write(plain(creates=["t"]))
         await engine.write(increment("t", b"n"))
         barrier.wait()

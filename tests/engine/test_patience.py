@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hashrange.engine.sqlite_patience import Patience
 
 
@@ -58,3 +60,40 @@ def test_a_disk_is_as_quick_as_its_commits_are_on_average() -> None:
     for _ in range(30):
         patience.note_commit(0.0005)
     assert patience.waits_for(1_000)
+
+
+def slow() -> Patience:
+    patience = Patience(0.002)
+    for _ in range(200):
+        patience.note_commit(0.004)
+    return patience
+
+
+def test_on_a_slow_disk_a_batch_waits_for_those_who_were_just_answered() -> None:
+    patience = slow()
+    patience.note_answers(answered=3, waiting=2)
+    assert patience.pause_seconds(2) == pytest.approx(0.002)
+    assert not patience.is_complete(4)
+    assert patience.is_complete(5)
+    assert patience.pause_seconds(5) == 0
+    patience.note_commit(2.0)
+    assert patience.pause_seconds(2) == 0.01
+
+
+def test_on_a_slow_disk_who_waited_in_vain_waits_less_and_less_often() -> None:
+    patience = slow()
+    patience.note_answers(answered=2, waiting=0)
+    pauses = []
+    for batch in range(200):
+        if patience.pause_seconds(1) > 0:
+            pauses.append(batch)
+            patience.note_pause(1)
+    assert pauses == [0, 2, 6, 14, 30, 62, 126, 190]
+    patience.note_pause(2)
+    assert patience.pause_seconds(1) > 0
+
+
+def test_on_a_quick_disk_nobody_pauses() -> None:
+    patience = Patience(0.002)
+    patience.note_answers(answered=9, waiting=0)
+    assert patience.pause_seconds(1) == 0

@@ -43,9 +43,11 @@ def run_processes(target: Callable[..., None], *arguments: object) -> list[list[
     return sent
 
 
-@pytest.mark.parametrize("durability", ["full", "relaxed"])
+@pytest.mark.parametrize(
+    ("durability", "writes_together"), [("full", True), ("full", False), ("relaxed", True)]
+)
 def test_processes_lose_no_update_and_none_of_them_starves(
-    tmp_path: Path, durability: Durability
+    tmp_path: Path, durability: Durability, writes_together: bool
 ) -> None:
     lock = acquire_directory(tmp_path)
 
@@ -55,7 +57,7 @@ def test_processes_lose_no_update_and_none_of_them_starves(
         await engine.close()
 
     asyncio.run(prepare())
-    told = run_processes(count_together, tmp_path, 40, durability)
+    told = run_processes(count_together, tmp_path, 40, durability, writes_together)
     lock.release()
     counts = sorted(count for counts in told if isinstance(counts, list) for count in counts)
     assert counts == list(range(1, PROCESSES * 120 + 1))
@@ -75,11 +77,15 @@ def test_every_process_sees_every_step_of_the_epoch(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_engines_of_two_processes_share_epoch_stores_and_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("writes_together", [False, True])
+def test_engines_of_two_processes_share_epoch_stores_and_rows(
+    tmp_path: Path, writes_together: bool
+) -> None:
     """Two engines in one process stand for two: they share nothing but the directory."""
 
     async def run() -> None:
-        first, second = SqliteEngine.open(tmp_path), SqliteEngine.open(tmp_path)
+        first = SqliteEngine.open(tmp_path, writes_together=writes_together)
+        second = SqliteEngine.open(tmp_path, writes_together=writes_together)
         await first.write(plain(creates=["t"], epoch_step=True))
         assert second.epoch() == 1
         await first.write(plain(appends=[("t", b"", b"")]))
@@ -109,7 +115,7 @@ def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
         engine = SqliteEngine.open(tmp_path)
         await engine.write(plain(epoch_step=True))
         # What a process killed between its commit and the sharing leaves behind.
-        (tmp_path / "EPOCH").write_bytes(bytes(8))
+        engine._board.set_epoch(0)
         assert engine.epoch() == 0
         with pytest.raises(StaleEpochError):
             await engine.write(plain(epoch=0))
@@ -123,7 +129,7 @@ def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
 
 async def test_stores_that_come_and_go_elsewhere_disturb_no_reader(tmp_path: Path) -> None:
     lock = acquire_directory(tmp_path)
-    engine = SqliteEngine.open(tmp_path)
+    engine = SqliteEngine.open(tmp_path, writes_together=True)
     await engine.write(plain(creates=["t"]))
     await engine.write(put("t", b"k", b"v"))
     receiver, sender = CONTEXT.Pipe(duplex=False)

@@ -62,6 +62,8 @@ class Recorder(apsw.VFS):
         self.room_bytes: int | None = None
         # Below which time of its commits the engine waits for them on its event loop.
         self.quick_seconds = ON_LOOP
+        # How many engines write, together if there are more than one.
+        self.engines = 1
         # Decides before each sync and write whether it fails; None: never.
         self.mishaps: random.Random | None = None
         super().__init__(self.name, "unix")

@@ -10,6 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import apsw
+import pytest
 
 from hashrange.engine.sqlite import SqliteEngine, acquire_directory
 from hashrange.engine.sqlite_files import DATABASE_NAME
@@ -22,9 +23,11 @@ WORKERS = 2
 SECONDS_MAX = 60
 
 
-def start(path: Path, worker: int) -> tuple[BaseProcess, Connection]:
+def start(path: Path, worker: int, quick_seconds: float) -> tuple[BaseProcess, Connection]:
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=append_until_killed, args=(path, worker, sender))
+    process = CONTEXT.Process(
+        target=append_until_killed, args=(path, worker, quick_seconds, sender)
+    )
     process.start()
     sender.close()
     return process, receiver
@@ -78,7 +81,8 @@ async def prepare(path: Path) -> None:
     await engine.close()
 
 
-def test_kill_9_loses_no_acknowledged_write(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quick_seconds", [60.0, 0.0], ids=["on-loop", "in-thread"])
+def test_kill_9_loses_no_acknowledged_write(tmp_path: Path, quick_seconds: float) -> None:
     dice = random.Random(SEED)
     acknowledged: dict[int, int] = {}
     lock = acquire_directory(tmp_path)
@@ -86,7 +90,7 @@ def test_kill_9_loses_no_acknowledged_write(tmp_path: Path) -> None:
     lock.release()
     for _ in range(ROUNDS):
         lock = acquire_directory(tmp_path)
-        workers = [start(tmp_path, worker) for worker in range(WORKERS)]
+        workers = [start(tmp_path, worker, quick_seconds) for worker in range(WORKERS)]
         for _, receiver in workers:
             # The first answer shows that it is at work; then it lives a random moment longer.
             assert receiver.poll(SECONDS_MAX)
@@ -110,13 +114,14 @@ def test_kill_9_loses_no_acknowledged_write(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_the_survivor_of_a_killed_worker_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quick_seconds", [60.0, 0.0], ids=["on-loop", "in-thread"])
+def test_the_survivor_of_a_killed_worker_goes_on(tmp_path: Path, quick_seconds: float) -> None:
     acknowledged: dict[int, int] = {}
     lock = acquire_directory(tmp_path)
     asyncio.run(prepare(tmp_path))
-    survivor, answers = start(tmp_path, 0)
+    survivor, answers = start(tmp_path, 0, quick_seconds)
     for _ in range(3):
-        victim, told = start(tmp_path, 1)
+        victim, told = start(tmp_path, 1, quick_seconds)
         assert told.poll(SECONDS_MAX)
         victim.kill()
         collect(told, acknowledged)

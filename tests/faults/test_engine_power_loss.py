@@ -44,17 +44,22 @@ async def run_load(
     path: Path, recorder: Recorder, durability: Durability, mishaps: random.Random | None
 ) -> None:
     dice = random.Random(SEED)
-    engine = SqliteEngine.open(
-        path,
-        durability=durability,
-        checkpoint_bytes=400_000,
-        quick_seconds=recorder.quick_seconds,
-        vfs=recorder.name,
-    )
-    await engine.write(plain(creates=["t", "u"]))
+    engines = [
+        SqliteEngine.open(
+            path,
+            durability=durability,
+            writes_together=recorder.engines > 1,
+            checkpoint_bytes=400_000,
+            quick_seconds=recorder.quick_seconds,
+            vfs=recorder.name,
+        )
+        for _ in range(recorder.engines)
+    ]
+    await engines[0].write(plain(creates=["t", "u"]))
     recorder.mishaps = mishaps
 
     async def work(writer: int) -> None:
+        engine = engines[writer % len(engines)]
         for turn in range(WRITES_EACH):
             number = writer * WRITES_EACH + turn
             # So that batches differ: some writers come back too late for the next one.
@@ -71,7 +76,8 @@ async def run_load(
 
     await asyncio.gather(*(work(writer) for writer in range(WRITERS)))
     recorder.mishaps = None
-    await engine.close()
+    for engine in engines:
+        await engine.close()
 
 
 def recorded_load(
@@ -79,9 +85,11 @@ def recorded_load(
     durability: Durability,
     mishaps: random.Random | None = None,
     quick_seconds: float = ON_LOOP,
+    engines: int = 1,
 ) -> list[Event]:
     recorder = Recorder()
     recorder.quick_seconds = quick_seconds
+    recorder.engines = engines
     lock = acquire_directory(path, vfs=recorder.name)
     asyncio.run(run_load(path, recorder, durability, mishaps))
     lock.release()
@@ -144,22 +152,24 @@ def losses(tmp_path: Path, journal: list[Event], images_wanted: int) -> list[set
     return lost
 
 
+@pytest.mark.parametrize("engines", [1, 2])
 @pytest.mark.parametrize("quick_seconds", [ON_LOOP, IN_THREAD])
 def test_no_loss_of_power_loses_an_acknowledged_write_or_leaves_half_of_one(
-    tmp_path: Path, quick_seconds: float
+    tmp_path: Path, quick_seconds: float, engines: int
 ) -> None:
-    journal = recorded_load(tmp_path / "data", "full", quick_seconds=quick_seconds)
+    journal = recorded_load(tmp_path / "data", "full", quick_seconds=quick_seconds, engines=engines)
     synced = {event.file for event in journal if event.kind == "sync"}
     assert DATABASE_NAME in synced, "the load must be long enough to move the log"
     assert not any(losses(tmp_path, journal, IMAGES))
 
 
+@pytest.mark.parametrize("engines", [1, 2])
 @pytest.mark.parametrize("seed", range(MISHAP_SEEDS))
 def test_failing_syncs_and_a_full_disk_before_the_loss_of_power_change_nothing_of_that(
-    tmp_path: Path, seed: int
+    tmp_path: Path, seed: int, engines: int
 ) -> None:
     quick_seconds = (ON_LOOP, IN_THREAD)[seed % 2]
-    journal = recorded_load(tmp_path / "data", "full", random.Random(seed), quick_seconds)
+    journal = recorded_load(tmp_path / "data", "full", random.Random(seed), quick_seconds, engines)
     assert {event.kind for event in journal} & {"refusal", "unknown", "failed sync"}
     assert not any(losses(tmp_path, journal, IMAGES // 3))
 

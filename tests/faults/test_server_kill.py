@@ -12,6 +12,8 @@ import os
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults.load import Load
 from tests.faults.served import Served, check_file
 
@@ -22,9 +24,13 @@ WORKER_KILLS = 2  # per round
 WRITES_MAX = 80  # between two kills
 
 
-def test_killed_processes_lose_nothing_and_leave_nothing_half_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["hashrange", "tests.engine.slow_disk"])
+def test_killed_processes_lose_nothing_and_leave_nothing_half_done(
+    tmp_path: Path, module: str
+) -> None:
     dice = random.Random(SEED)
-    served = Served(tmp_path / "data", "--workers", str(WORKERS), "--log-level", "error")
+    flags = ("--workers", str(WORKERS), "--log-level", "error")
+    served = Served(tmp_path / "data", *flags, command=("-m", module))
     load = Load(served.port, SEED)
     kills = doubts = done = 0
     try:

@@ -32,10 +32,13 @@ INDEX: dict[str, Any] = {
 ITEM = {"id": {"S": "one"}, "kind": {"S": "k"}}
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module", params=["hashrange", "tests.engine.slow_disk"])
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
     directory = tmp_path_factory.mktemp("served") / "data"
-    served = Served(directory, "--workers", str(WORKERS), "--log-level", "error")
+    flags = ("--workers", str(WORKERS), "--log-level", "error")
+    served = Served(directory, *flags, command=("-m", request.param))
     served.start()
     yield served
     assert served.stop() == 0

@@ -4,6 +4,8 @@ Writes go through group commit (sqlite_writer). Reads run on the event loop, on 
 their own that sees committed rows only; every call is one short read transaction, so no reader
 keeps the write-ahead log from being moved into the database. An engine belongs to one event loop
 of one process and is opened after any fork; several processes may open the same directory.
+Engines that know of each other write together (sqlite_sync): then rows can be seen a moment before
+the disk has them, and whoever read them waits for that.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import Decision, Row, StoreKey
+from hashrange.engine.base import ANY_EPOCH, Changes, Decision, Row, StoreKey
+from hashrange.engine.sqlite_board import Board
 from hashrange.engine.sqlite_connection import (
     Durability,
     StoreStatements,
@@ -25,18 +29,20 @@ from hashrange.engine.sqlite_connection import (
     translated,
 )
 from hashrange.engine.sqlite_files import (
+    DATABASE_NAME,
+    LOG_NAME,
     DataDirectoryError,
     DirectoryLock,
-    EpochCell,
     WriteTurn,
     acquire_directory,
     join_directory,
     wait_for_workers,
 )
-from hashrange.engine.sqlite_log import CHECKPOINT_BYTES, close_connection
+from hashrange.engine.sqlite_log import CHECKPOINT_BYTES, Checkpoints, close_connection
 from hashrange.engine.sqlite_patience import QUICK_SECONDS, Patience
+from hashrange.engine.sqlite_sync import LogSync, open_file
 from hashrange.engine.sqlite_writer import GroupCommit
-from hashrange.errors import ConflictError
+from hashrange.errors import ConflictError, EngineError, UnknownOutcomeError
 
 __all__ = [
     "DataDirectoryError",
@@ -50,6 +56,20 @@ __all__ = [
 _STORES_REMEMBERED_MAX: Final = 20_000
 # SQLite gives up when another process makes or drops stores twice while it prepares a statement.
 _SCHEMA_ATTEMPTS_MAX: Final = 100
+# For so many turns of the event loop a reader looks whether a quick disk has what it read, before
+# it sees to that itself.
+_LOOKS_MAX: Final = 300
+
+
+@final
+class _Nothing:
+    """A decision to change nothing, which is answered once the disk has all commits before it."""
+
+    epoch = ANY_EPOCH
+    keys: Sequence[StoreKey] = ()
+
+    def decide(self, _rows: Sequence[bytes | None]) -> Changes:
+        return Changes()
 
 
 @final
@@ -60,26 +80,39 @@ class SqliteEngine:
         self,
         membership: DirectoryLock,
         durability: Durability,
+        writes_together: bool,
         checkpoint_bytes: int,
         quick_seconds: float,
         vfs: str | None,
     ) -> None:
         directory = membership.path
+        syncs_apart = writes_together and durability == "full"
+        syncs_commits = durability == "full" and not syncs_apart
+        connect = partial(open_connection, directory, syncs_commits=syncs_commits, vfs=vfs)
         self._membership = membership
         self._closed = False
         self._statements: dict[str, StoreStatements] = {}
         self._turn = WriteTurn(directory)
-        self._epoch_cell = EpochCell(directory)
-        self._reader = open_connection(directory, durability, read_only=True, vfs=vfs)
+        self._board = Board(directory)
+        self._reader = connect(read_only=True)
         self._share_epoch()
         # One cursor for all point reads: `get` takes the whole result, so none is left half-way.
         self._point = self._reader.cursor()
+        self._patience = Patience(quick_seconds)
+        vfs = self._reader.open_vfs
+        database, log = str(directory / DATABASE_NAME), str(directory / LOG_NAME)
+        self._database = open_file(database, vfs, apsw.SQLITE_OPEN_MAIN_DB)
+        self._log_sync: LogSync | None = None
+        if syncs_apart:
+            self._log_sync = LogSync(open_file(log, vfs, apsw.SQLITE_OPEN_WAL), self._board)
+        connect_writer = partial(connect, read_only=False)
         self._writer = GroupCommit(
-            lambda: open_connection(directory, durability, read_only=False, vfs=vfs),
+            connect_writer,
             self._turn,
-            self._epoch_cell,
-            patience=Patience(quick_seconds),
-            checkpoint_bytes=checkpoint_bytes,
+            self._board,
+            patience=self._patience,
+            checkpoints=Checkpoints(connect_writer, self._database, self._board, checkpoint_bytes),
+            log_sync=self._log_sync,
         )
 
     @classmethod
@@ -88,25 +121,40 @@ class SqliteEngine:
         path: str | os.PathLike[str],
         *,
         durability: Durability = "full",
+        writes_together: bool = False,
         checkpoint_bytes: int = CHECKPOINT_BYTES,
         quick_seconds: float = QUICK_SECONDS,
         vfs: str | None = None,
     ) -> SqliteEngine:
-        """Open a data directory that `acquire_directory` prepared, in this or a parent process."""
+        """Open a data directory that `acquire_directory` prepared, in this or a parent process.
+
+        Where several processes write at the same time, `writes_together` lets them share the time
+        of the disk; then all engines of the directory must have it.
+        """
         membership = join_directory(path)
         try:
-            return cls(membership, durability, checkpoint_bytes, quick_seconds, vfs)
+            return cls(
+                membership, durability, writes_together, checkpoint_bytes, quick_seconds, vfs
+            )
         except (OSError, apsw.Error) as error:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
 
     def epoch(self) -> int:
-        return self._epoch_cell.get()
+        return self._board.epoch()
 
     def sequence(self) -> int:
-        return self._epoch_cell.sequence()
+        return self._board.sequence()
 
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+        rows = self._read(keys)
+        if self._log_sync is not None:
+            newest = self._board.newest_commit(keys)
+            if newest > self._board.synced():
+                await self._until_synced(newest)
+        return rows
+
+    def _read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
                 if len(keys) == 1:
@@ -129,6 +177,22 @@ class SqliteEngine:
         lower: bytes,
         upper: bytes,
         *,
+        reverse: bool,
+        rows_max: int,
+        bytes_max: int,
+    ) -> tuple[list[Row], bool]:
+        page = self._range(store, lower, upper, reverse, rows_max, bytes_max)
+        if self._log_sync is not None:
+            newest = self._board.newest_between(lower, upper)
+            if newest > self._board.synced():
+                await self._until_synced(newest)
+        return page
+
+    def _range(
+        self,
+        store: str,
+        lower: bytes,
+        upper: bytes,
         reverse: bool,
         rows_max: int,
         bytes_max: int,
@@ -169,6 +233,8 @@ class SqliteEngine:
             ).get
         except apsw.Error as error:
             raise translated(error) from error
+        if self._log_sync is not None:
+            await self._until_synced(self._board.commit())
         return (0, 0) if row is None else (row[0], row[1])
 
     async def close(self) -> None:
@@ -180,18 +246,37 @@ class SqliteEngine:
         # close at the same moment neither would be the last, so they take turns.
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().run_in_executor(None, self._turn.take)
-        close_connection(self._reader, self._epoch_cell)
+        close_connection(self._reader, self._board)
+        if self._log_sync is not None:
+            self._log_sync.close()
+        self._database.close()
         self._turn.close()
-        self._epoch_cell.close()
+        self._board.close()
         self._membership.release()
+
+    async def _until_synced(self, number: int) -> None:
+        """Wait until the disk has a commit, of this process or another, that a read has seen."""
+        looks = _LOOKS_MAX if self._patience.is_quick else 0
+        while self._board.synced() < number:
+            if looks <= 0:
+                await self._settle()
+                return
+            looks -= 1
+            await asyncio.sleep(0)
+
+    async def _settle(self) -> None:
+        try:
+            await self._writer.submit(_NOTHING)
+        except UnknownOutcomeError as error:
+            raise EngineError(f"the disk may not have what was read: {error}") from error
 
     def _share_epoch(self) -> None:
         """Repair what is shared, in case a process died between its commit and sharing it."""
         self._turn.take()
         try:
             epoch, sequence = self._reader.execute("SELECT epoch, sequence FROM meta").get
-            self._epoch_cell.set(epoch)
-            self._epoch_cell.set_sequence(sequence)
+            self._board.set_epoch(epoch)
+            self._board.set_sequence(sequence)
         finally:
             self._turn.give()
 
@@ -210,6 +295,9 @@ class SqliteEngine:
             self._statements.clear()
         statements = self._statements[store] = StoreStatements(store)
         return statements
+
+
+_NOTHING: Final = _Nothing()
 
 
 def _restless() -> ConflictError:

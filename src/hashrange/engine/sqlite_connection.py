@@ -30,9 +30,13 @@ _STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}")
 
 
 def open_connection(
-    directory: Path, durability: Durability, *, read_only: bool, vfs: str | None = None
+    directory: Path, *, syncs_commits: bool, read_only: bool, vfs: str | None = None
 ) -> apsw.Connection:
-    """Open the database of a prepared data directory."""
+    """Open the database of a prepared data directory.
+
+    With `syncs_commits` COMMIT waits for the disk. In any case the log is synced before it is moved
+    into the database.
+    """
     connection = apsw.Connection(
         str(directory / DATABASE_NAME),
         flags=apsw.SQLITE_OPEN_READWRITE,
@@ -40,11 +44,10 @@ def open_connection(
         statementcachesize=STATEMENTS_CACHED_MAX,
     )
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
-    synchronous = {"full": "FULL", "relaxed": "NORMAL"}[durability]
     # Checkpoints are made by the writer when it suits (see GroupCommit), never inside COMMIT.
     connection.execute(
         f"""
-        PRAGMA synchronous = {synchronous};
+        PRAGMA synchronous = {"FULL" if syncs_commits else "NORMAL"};
         PRAGMA fullfsync = ON;
         PRAGMA wal_autocheckpoint = 0;
         PRAGMA journal_size_limit = {_JOURNAL_BYTES_KEPT};

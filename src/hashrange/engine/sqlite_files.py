@@ -5,8 +5,7 @@
 | hashrange.db  | the database (with SQLite's own `-wal`, `-shm` and `-journal` beside it)         |
 | LOCK          | held by every process of the server that owns the directory; its process id      |
 | TURN, QUEUE   | empty; locked by the process whose turn to write it is, and by the next in line  |
-| EPOCH         | mapped by all processes: the newest catalog epoch, and the newest number of the  |
-|               | sequence of appends; eight bytes each, in native order                           |
+| EPOCH         | mapped by all processes: the newest catalog epoch and more (see `sqlite_board`)  |
 
 Only hashrange.db carries anything that must survive; the other files are made anew when missing.
 docs/internals/storage.md describes the whole format.
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import mmap
 import os
 from pathlib import Path
 from time import monotonic, sleep
@@ -24,7 +22,11 @@ from typing import Final, final
 
 import apsw
 
+from hashrange.engine.sqlite_board import BOARD_NAME, Board
+from hashrange.engine.sqlite_sync import open_file
+
 DATABASE_NAME: Final = "hashrange.db"
+LOG_NAME: Final = DATABASE_NAME + "-wal"
 APPLICATION_ID: Final = 0x48524E47
 FORMAT_VERSION: Final = 2
 PAGE_BYTES: Final = 8192
@@ -32,13 +34,12 @@ PAGE_BYTES: Final = 8192
 _LOCK_NAME: Final = "LOCK"
 _JOURNAL_NAME: Final = DATABASE_NAME + "-journal"
 _OWN_NAMES: Final = frozenset(
-    {DATABASE_NAME, _LOCK_NAME, "TURN", "QUEUE", "EPOCH"}
-    | {DATABASE_NAME + suffix for suffix in ("-wal", "-shm", "-journal")}
+    {DATABASE_NAME, LOG_NAME, _JOURNAL_NAME, DATABASE_NAME + "-shm"}
+    | {_LOCK_NAME, "TURN", "QUEUE", BOARD_NAME}
 )
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
-_EPOCH_BYTES: Final = 24
 _BUSY_MILLISECONDS: Final = 5000
 # Workers outlive their parent until what they were asked for is done and on disk.
 _ENDING_SECONDS_MAX: Final = 10.0
@@ -103,11 +104,10 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
     try:
         _lock_for_server(directory, descriptor)
         _check_ownership(directory)
-        epoch, sequence = _prepare_database(directory, vfs)
-        with EpochCell(directory) as cell:
-            cell.set(epoch)
-            cell.set_sequence(sequence)
-            cell.keep_log(False)
+        with Board(directory) as board:
+            if board.is_damaged():
+                _mend_log(directory, vfs)
+            board.reset(*_prepare_database(directory, vfs))
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -186,54 +186,6 @@ class WriteTurn:
         os.close(self._turn)
 
 
-@final
-class EpochCell:
-    """What all processes share in memory: the catalog epoch, the sequence, a word on the log.
-
-    The first two are set by whoever has the turn.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        descriptor = _open_file(directory / "EPOCH")
-        try:
-            if os.fstat(descriptor).st_size < _EPOCH_BYTES:
-                os.ftruncate(descriptor, _EPOCH_BYTES)
-            self._map = mmap.mmap(descriptor, _EPOCH_BYTES)
-        finally:
-            os.close(descriptor)
-        # An aligned eight-byte item is loaded and stored whole, so no process sees half of one.
-        self._cell = memoryview(self._map).cast("Q")
-
-    def get(self) -> int:
-        return self._cell[0]
-
-    def set(self, epoch: int) -> None:
-        self._cell[0] = epoch
-
-    def sequence(self) -> int:
-        return self._cell[1]
-
-    def set_sequence(self, sequence: int) -> None:
-        self._cell[1] = sequence
-
-    def keeps_log(self) -> bool:
-        """Tell whether the log may not be let go of until the directory is opened afresh."""
-        return self._cell[2] != 0
-
-    def keep_log(self, is_kept: bool) -> None:
-        self._cell[2] = is_kept
-
-    def close(self) -> None:
-        self._cell.release()
-        self._map.close()
-
-    def __enter__(self) -> EpochCell:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 def _make_directory(directory: Path) -> None:
     if not directory.exists():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -268,6 +220,18 @@ def _check_ownership(directory: Path) -> None:
             f"Data directory {directory} has format version {version}, written by a newer "
             f"release of Hashrange; this one reads up to {FORMAT_VERSION}. Upgrade Hashrange."
         )
+
+
+def _mend_log(directory: Path, vfs: str | None) -> None:
+    """Write the log once more, of which parts may be missing on disk, before it is relied upon."""
+    with contextlib.suppress(FileNotFoundError):
+        os.stat(directory / LOG_NAME)
+        file = open_file(str(directory / LOG_NAME), vfs or "unix", apsw.SQLITE_OPEN_WAL)
+        try:
+            file.rewrite()
+            file.sync()
+        finally:
+            file.close()
 
 
 def _prepare_database(directory: Path, vfs: str | None) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.sqlite_files import EpochCell
+from hashrange.engine.sqlite_board import Board
+from hashrange.engine.sqlite_sync import File
 
 CHECKPOINT_BYTES: Final = 16 << 20
 """How much this process writes to the log, by its own estimate, between checkpoints."""
@@ -37,13 +38,26 @@ class Checkpoints:
     Whoever opens the directory afresh copies all of it.
     """
 
-    __slots__ = ("_bytes_max", "_cell", "_connect", "_is_copying", "_logged_bytes", "is_copied")
+    __slots__ = (
+        "_board",
+        "_bytes_max",
+        "_connect",
+        "_database",
+        "_is_copying",
+        "_logged_bytes",
+        "is_copied",
+    )
 
     def __init__(
-        self, connect: Callable[[], apsw.Connection], cell: EpochCell, bytes_max: int
+        self,
+        connect: Callable[[], apsw.Connection],
+        database: File,
+        board: Board,
+        bytes_max: int,
     ) -> None:
         self._connect = connect
-        self._cell = cell
+        self._database = database
+        self._board = board
         self._bytes_max = bytes_max
         self._logged_bytes = 0
         self._is_copying = False
@@ -59,7 +73,7 @@ class Checkpoints:
         if self._logged_bytes < self._bytes_max or self._is_copying or self.is_copied:
             return False
         self._logged_bytes = 0
-        self._is_copying = not self._cell.keeps_log()
+        self._is_copying = not self._board.keeps_log()
         return self._is_copying
 
     def copy(self) -> None:
@@ -67,9 +81,10 @@ class Checkpoints:
         try:
             with contextlib.closing(self._connect()) as connection:
                 connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
-                _flush(connection)
+            # SQLite leaves this to the end of the checkpoint.
+            self._database.sync()
             self.is_copied = True
-        except apsw.Error as error:
+        except (OSError, apsw.Error) as error:
             self._note_failure(error)
         finally:
             self._is_copying = False
@@ -82,7 +97,7 @@ class Checkpoints:
         """
         self.is_copied = False
         self._logged_bytes = 0
-        if self._cell.keeps_log():
+        if self._board.keeps_log():
             return
         try:
             frames, _ = connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -91,33 +106,19 @@ class Checkpoints:
         except apsw.Error as error:
             self._note_failure(error)
 
-    def _note_failure(self, error: apsw.Error) -> None:
+    def _note_failure(self, error: OSError | apsw.Error) -> None:
         if isinstance(error, apsw.BusyError):
             return  # another process is at it, or readers are in the way
         fate = "grows until that succeeds"
-        if isinstance(error, apsw.IOError):
-            self._cell.keep_log(True)
+        if isinstance(error, OSError | apsw.IOError):
+            self._board.keep_log()
             fate = "is kept, and grows, until the server is started again"
         _log.error("the write-ahead log could not be moved, and %s", fate, exc_info=error)
 
 
-def close_connection(connection: apsw.Connection, cell: EpochCell) -> None:
+def close_connection(connection: apsw.Connection, board: Board) -> None:
     """Close a connection; the last one takes the log with it, unless that is to be kept."""
-    if cell.keeps_log():
+    if board.keeps_log():
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     with contextlib.suppress(apsw.Error):
         connection.close()
-
-
-def _flush(connection: apsw.Connection) -> None:
-    """Have the disk write the database now, which SQLite leaves to the end of the checkpoint.
-
-    The file is opened by SQLite's own means: with any other handle, the locks that SQLite has on it
-    would go when that is closed.
-    """
-    flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0]
-    file = apsw.VFSFile(connection.open_vfs, connection.filename, flags)
-    try:
-        file.xSync(apsw.SQLITE_SYNC_FULL)
-    finally:
-        file.xClose()

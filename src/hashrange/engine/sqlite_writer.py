@@ -4,11 +4,13 @@ Decisions wait in a queue. When no commit is under way and it is this process's 
 event loop opens a transaction, applies what is queued, and commits; whatever arrives meanwhile
 forms the next batch. A slow COMMIT is left to a thread (see `sqlite_patience`).
 
-1. A caller hears of its decision only after the COMMIT of its batch. If that fails, every decision
-   of the batch fails, and the transaction is rolled back.
+1. A caller hears of its decision only when the COMMIT of its batch is as durable as was asked for.
+   If the COMMIT fails, every decision of the batch fails, and the transaction is rolled back.
 2. The connection is used by the event loop or by the thread, never by both: the `_busy` flag is the
    baton, and it is handed over through the thread's queue and `call_soon_threadsafe`.
 3. The turn is held from BEGIN to the end of COMMIT, so the epoch read at BEGIN holds for the batch.
+   Where processes write together, the log is synced after that (see `sqlite_sync`), also when the
+   batch changes nothing: its answers may tell what others wrote.
 4. A COMMIT that failed after its frames reached the log could come back to life when the log is
    replayed after a crash. So it is followed by a small *fence* transaction, which overwrites those
    frames; unless the fence is durable the outcome is reported as unknown.
@@ -28,53 +30,18 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
-from hashrange.engine.sqlite_connection import StoreStatements, spares_other_decisions, translated
-from hashrange.engine.sqlite_files import EpochCell, WriteTurn
+from hashrange.engine.base import Decision
+from hashrange.engine.sqlite_batch import Batch, Ledger, Waiting
+from hashrange.engine.sqlite_board import Board
+from hashrange.engine.sqlite_connection import spares_other_decisions, translated
+from hashrange.engine.sqlite_files import WriteTurn
 from hashrange.engine.sqlite_log import Checkpoints, close_connection
 from hashrange.engine.sqlite_patience import Patience
-from hashrange.errors import EngineError, StaleEpochError, UnknownOutcomeError
+from hashrange.engine.sqlite_sync import LogSync
+from hashrange.errors import EngineError, UnknownOutcomeError
 
 WAITING_MAX: Final = 65_536
-BATCH_DECISIONS_MAX: Final = 512
-BATCH_BYTES_MAX: Final = 8 << 20
 _log = logging.getLogger(__name__)
-
-_Waiting = tuple[Decision, "asyncio.Future[object]"]
-
-
-class _Stores(dict[str, StoreStatements]):
-    """The stores there are; using another one is refused."""
-
-    def __missing__(self, store: str) -> StoreStatements:
-        raise EngineError(f"no store {store}")
-
-
-@final
-class _Batch:
-    """The decisions of one transaction and what is to be told about them."""
-
-    __slots__ = (
-        "answers",
-        "changed",
-        "drops",
-        "epoch",
-        "put_bytes",
-        "sequence",
-        "sequence_before",
-        "tallies",
-    )
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[_Waiting, object, Exception | None]] = []
-        self.changed = False
-        # Dropping a large store takes long, so it is left to the thread, just before COMMIT.
-        self.drops: dict[str, str] = {}
-        self.epoch = 0
-        self.sequence = 0
-        self.sequence_before = 0
-        self.put_bytes = 0
-        self.tallies: dict[str, list[int]] = {}
 
 
 @final
@@ -85,28 +52,26 @@ class GroupCommit:
         self,
         connect: Callable[[], apsw.Connection],
         turn: WriteTurn,
-        epoch_cell: EpochCell,
+        board: Board,
         *,
         patience: Patience,
-        checkpoint_bytes: int,
+        checkpoints: Checkpoints,
+        log_sync: LogSync | None,
     ) -> None:
         self._connect = connect
         self._turn = turn
-        self._epoch_cell = epoch_cell
+        self._board = board
         self._patience = patience
-        self._checkpoints = Checkpoints(connect, epoch_cell, checkpoint_bytes)
+        self._checkpoints = checkpoints
+        self._log_sync = log_sync
         self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
         self._cursor: apsw.Cursor | None = connect().cursor()
-        self._stores = _Stores()
-        self._stores_version = -1
-        # What `meta` says, and the data that holds for: while nobody else writes there is no need
-        # to read it, which is 2 % of a put that is alone.
-        self._meta = (0, 0, 0)
-        self._data_version = -1
-        self._waiting: deque[_Waiting] = deque()
+        self._ledger = Ledger(board)
+        self._waiting: deque[Waiting] = deque()
         self._busy = False
+        self._pause: asyncio.TimerHandle | None = None
         self._closed = False
         self._idle: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -128,6 +93,10 @@ class GroupCommit:
             self._busy = True
             # Not at once: requests that are ready in this same turn of the loop join the batch.
             self._loop.call_soon(self._start)
+        elif self._pause is not None and self._patience.is_complete(len(self._waiting)):
+            self._pause.cancel()
+            self._pause = None
+            self._loop.call_soon(self._end_pause)
         return future
 
     async def close(self) -> None:
@@ -142,16 +111,25 @@ class GroupCommit:
         self._jobs.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._committer.join)
         if self._cursor is not None:
-            close_connection(self._cursor.connection, self._epoch_cell)
+            close_connection(self._cursor.connection, self._board)
             self._cursor = None
 
     # On the event loop.
 
     def _start(self) -> None:
-        if self._patience.gathers(len(self._waiting)):
+        assert self._loop is not None
+        waiting = len(self._waiting)
+        if self._patience.gathers(waiting):
             self._soon(self._start)
+        elif (seconds := self._patience.pause_seconds(waiting)) > 0:
+            self._pause = self._loop.call_later(seconds, self._end_pause)
         else:
             self._seek_turn()
+
+    def _end_pause(self) -> None:
+        self._pause = None
+        self._patience.note_pause(len(self._waiting))
+        self._seek_turn()
 
     def _seek_turn(self) -> None:
         try:
@@ -171,17 +149,17 @@ class GroupCommit:
         self._loop.call_soon(call)
 
     def _run_batch(self) -> None:
-        batch = _Batch()
+        batch = Batch()
         try:
-            cursor = self._begin(batch)
-            self._apply_waiting(cursor, batch)
-            self._write_sums(cursor, batch)
+            cursor = self._open()
+            self._ledger.begin(cursor, batch)
+            self._ledger.apply_waiting(cursor, batch, self._waiting)
             if not batch.changed:
                 cursor.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - it goes to the callers, in our words
             self._abandon(batch, error)
             return
-        if not batch.changed:
+        if not batch.changed and self._board.synced() >= batch.number:
             self._turn.give()
             self._finish(batch, None)
         elif self._patience.waits_for(batch.put_bytes) and not batch.drops:
@@ -189,123 +167,7 @@ class GroupCommit:
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))
 
-    def _begin(self, batch: _Batch) -> apsw.Cursor:
-        """Open a transaction; return the cursor for its statements."""
-        cursor = self._open()
-        cursor.execute("BEGIN IMMEDIATE")
-        if cursor.connection.data_version() != self._data_version:
-            self._meta = cursor.execute("SELECT epoch, stores_version, sequence FROM meta").get
-        epoch, stores_version, sequence = self._meta
-        batch.epoch = epoch
-        batch.sequence = batch.sequence_before = sequence
-        if epoch > self._epoch_cell.get():
-            # Another process died between its commit and telling the others.
-            self._epoch_cell.set(epoch)
-        if sequence > self._epoch_cell.sequence():
-            self._epoch_cell.set_sequence(sequence)
-        if stores_version != self._stores_version:
-            rows = cursor.execute("SELECT store FROM tallies").fetchall()
-            self._stores = _Stores((str(row[0]), StoreStatements(str(row[0]))) for row in rows)
-            self._stores_version = stores_version
-        return cursor
-
-    def _apply_waiting(self, cursor: apsw.Cursor, batch: _Batch) -> None:
-        waiting, answers = self._waiting, batch.answers
-        while waiting and len(answers) < BATCH_DECISIONS_MAX and batch.put_bytes < BATCH_BYTES_MAX:
-            entry = waiting.popleft()
-            decision, future = entry
-            if future.done():
-                # Cancelled before it was looked at: it never happens.
-                continue
-            try:
-                changes = self._decide(cursor, batch, decision)
-            except apsw.Error:
-                answers.append((entry, None, None))
-                raise
-            except Exception as error:  # noqa: BLE001 - what a decision raises is its caller's
-                answers.append((entry, None, error))
-                continue
-            answers.append((entry, changes.outcome, None))
-            self._apply(cursor, batch, changes)
-
-    def _decide(self, cursor: apsw.Cursor, batch: _Batch, decision: Decision) -> Changes:
-        epoch = decision.epoch
-        if epoch != batch.epoch and epoch >= 0:
-            raise StaleEpochError(f"built on epoch {epoch}, now {batch.epoch}")
-        rows: list[bytes | None] = []
-        for store, key in decision.keys:
-            statements = self._stores.get(store)
-            rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
-        return decision.decide(rows)
-
-    def _stores_after(self, changes: Changes) -> _Stores:
-        stores = _Stores(self._stores)
-        for store in changes.drops:
-            stores.pop(store, None)
-        for store in changes.creates:
-            stores[store] = StoreStatements(store)
-        return stores
-
-    def _apply(self, cursor: apsw.Cursor, batch: _Batch, changes: Changes) -> None:
-        if changes.drops or changes.creates:
-            self._change_stores(cursor, batch, changes)
-        stores = self._stores
-        execute = cursor.execute
-        for store, key in changes.deletes:
-            if store in stores:
-                batch.changed = True
-                execute(stores[store].delete, (key,))
-        for store, key, value in changes.puts:
-            batch.changed = True
-            batch.put_bytes += len(value)
-            execute(stores[store].put, (key, value))
-        for store, prefix, value in changes.appends:
-            batch.changed = True
-            batch.put_bytes += len(value)
-            batch.sequence += 1
-            key = prefix + batch.sequence.to_bytes(SEQUENCE_BYTES, "big")
-            execute(stores[store].append, (key, value))
-        for store, rows, size in changes.tallies:
-            stores[store]  # raises unless it exists
-            tally = batch.tallies.setdefault(store, [0, 0])
-            tally[0] += rows
-            tally[1] += size
-        if changes.epoch_step:
-            batch.changed = True
-            batch.epoch += 1
-            execute("UPDATE meta SET epoch = ?", (batch.epoch,))
-
-    def _change_stores(self, cursor: apsw.Cursor, batch: _Batch, changes: Changes) -> None:
-        before = self._stores
-        self._stores = self._stores_after(changes)
-        batch.changed = True
-        dropped = {store for store in changes.drops if store in before}
-        for store in dropped:
-            batch.drops[store] = before[store].drop
-            cursor.execute("DELETE FROM tallies WHERE store = ?", (store,))
-            batch.tallies.pop(store, None)
-        for store in dict.fromkeys(changes.creates):
-            if store not in before or store in dropped:
-                if store in batch.drops:
-                    cursor.execute(batch.drops.pop(store))
-                cursor.execute(self._stores[store].create)
-                cursor.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
-        self._stores_version += 1
-        cursor.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
-
-    def _write_sums(self, cursor: apsw.Cursor, batch: _Batch) -> None:
-        """Write what is kept once per batch: the sequence and the tallies."""
-        if batch.sequence != batch.sequence_before:
-            cursor.execute("UPDATE meta SET sequence = ?", (batch.sequence,))
-        for store, (rows, size) in batch.tallies.items():
-            if rows or size:
-                batch.changed = True
-                cursor.execute(
-                    "UPDATE tallies SET rows = rows + ?, bytes = bytes + ? WHERE store = ?",
-                    (rows, size, store),
-                )
-
-    def _abandon(self, batch: _Batch, error: Exception) -> None:
+    def _abandon(self, batch: Batch, error: Exception) -> None:
         """Undo a batch that could not be applied; only the decision at fault need suffer."""
         self._roll_back()
         self._turn.give()
@@ -325,16 +187,17 @@ class GroupCommit:
 
     def _refuse_waiting(self, error: Exception) -> None:
         """Refuse all that wait, when not even a transaction can be opened, rather than spin."""
-        batch = _Batch()
+        batch = Batch()
         batch.answers = [(entry, None, None) for entry in self._waiting]
         self._waiting.clear()
         self._finish(batch, translated(error))
 
-    def _finish(self, batch: _Batch, error: Exception | None) -> None:
+    def _finish(self, batch: Batch, error: Exception | None) -> None:
         self._answer(batch, error)
         self._next_batch()
 
-    def _answer(self, batch: _Batch, error: Exception | None) -> None:
+    def _answer(self, batch: Batch, error: Exception | None) -> None:
+        self._patience.note_answers(len(batch.answers), len(self._waiting))
         for (_, future), outcome, refusal in batch.answers:
             if future.done():
                 continue
@@ -357,13 +220,16 @@ class GroupCommit:
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
-    def _commit_inline(self, batch: _Batch) -> None:
+    def _commit_inline(self, batch: Batch) -> None:
         error = self._commit(batch)
+        has_turn = self._pass_turn()
+        if error is None and not self._is_durable(batch):
+            self._jobs.put(lambda: self._settle_and_report(batch, has_turn))
+            return
         self._answer(batch, error)
-        if self._checkpoints.is_copied:
+        if has_turn:
             self._jobs.put(self._checkpoint_and_report)
         else:
-            self._turn.give()
             self._next_batch()
 
     # In the thread.
@@ -386,13 +252,36 @@ class GroupCommit:
         else:
             self._tell_loop(self._run_batch)
 
-    def _commit_and_report(self, batch: _Batch) -> None:
+    def _commit_and_report(self, batch: Batch) -> None:
         error = self._commit(batch)
-        if self._checkpoints.is_copied:
+        has_turn = self._pass_turn()
+        if error is None and not self._is_durable(batch):
+            self._settle_and_report(batch, has_turn)
+        else:
+            self._report(batch, error, has_turn)
+
+    def _settle_and_report(self, batch: Batch, has_turn: bool) -> None:
+        """Try harder to have the disk write a commit that cannot be taken back any more."""
+        assert self._log_sync is not None
+        error: Exception | None = None
+        try:
+            if not has_turn:
+                self._turn.take()
+            try:
+                self._log_sync.settle()
+            finally:
+                if not has_turn:
+                    self._turn.give()
+        except (OSError, apsw.Error) as failure:
+            _log.exception("the write-ahead log could not be written once more")
+            error = UnknownOutcomeError(f"{type(failure).__name__}: {failure}")
+        self._report(batch, error, has_turn)
+
+    def _report(self, batch: Batch, error: Exception | None, has_turn: bool) -> None:
+        if has_turn:
             self._tell_loop(self._answer, batch, error)
             self._checkpoint_and_report()
         else:
-            self._turn.give()
             self._tell_loop(self._finish, batch, error)
 
     def _checkpoint_and_report(self) -> None:
@@ -408,16 +297,35 @@ class GroupCommit:
             self._cursor = self._connect().cursor()
         return self._cursor
 
-    def _commit(self, batch: _Batch) -> Exception | None:
+    def _pass_turn(self) -> bool:
+        """Give the turn back, unless it is needed for a checkpoint; return whether it is kept."""
+        has_turn = self._checkpoints.is_copied
+        if not has_turn:
+            self._turn.give()
+        return has_turn
+
+    def _is_durable(self, batch: Batch) -> bool:
+        """Have the disk write what SQLite left to us; return whether all is as was asked for."""
+        is_durable = self._log_sync is None or self._log_sync.is_done(batch.number)
+        if batch.changed:
+            self._patience.note_commit(perf_counter() - batch.started_at)
+        return is_durable
+
+    def _commit(self, batch: Batch) -> Exception | None:
         """Commit; return None, or the error to report after making sure nothing was kept."""
+        if not batch.changed:
+            return None  # it was committed when that became clear
         cursor = self._cursor
         assert cursor is not None  # since the transaction is open
         try:
             for drop in batch.drops.values():
                 cursor.execute(drop)
-            start = perf_counter()
+            batch.started_at = perf_counter()
+            if self._log_sync is not None:
+                batch.number += 1
+                keys = None if batch.has_dropped else batch.keys
+                self._board.begin_commit(batch.number, keys)
             cursor.execute("COMMIT")
-            self._patience.note_commit(perf_counter() - start)
         except apsw.FullError as error:
             # The commit frame is written last, so a log that ran out of room does not have it.
             self._roll_back()
@@ -426,17 +334,11 @@ class GroupCommit:
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
         self._checkpoints.note_batch(batch.put_bytes, len(batch.answers))
-        self._data_version = cursor.connection.data_version()
-        self._meta = (batch.epoch, self._stores_version, batch.sequence)
-        if batch.epoch > self._epoch_cell.get():
-            self._epoch_cell.set(batch.epoch)
-        if batch.sequence > self._epoch_cell.sequence():
-            self._epoch_cell.set_sequence(batch.sequence)
+        self._ledger.note_commit(cursor, batch)
         return None
 
     def _roll_back(self) -> None:
-        self._stores_version = -1
-        self._data_version = -1
+        self._ledger.forget()
         if self._cursor is None:
             return
         connection = self._cursor.connection
@@ -452,7 +354,9 @@ class GroupCommit:
         """Overwrite the frames of a failed commit; return whether that is durable."""
         try:
             self._open().execute("BEGIN IMMEDIATE; UPDATE meta SET fence = fence + 1; COMMIT")
-        except apsw.Error:
+            if self._log_sync is not None:
+                self._log_sync.settle()
+        except (OSError, apsw.Error):
             _log.exception("the write-ahead log could not be fenced after a failed commit")
             self._roll_back()
             return False

@@ -1,0 +1,245 @@
+"""Engines that write together: nobody is told of what the disk does not have yet."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hashrange.engine.base import Changes
+from hashrange.engine.sqlite import SqliteEngine, acquire_directory
+from hashrange.engine.sqlite_board import Board
+from hashrange.engine.sqlite_files import LOG_NAME
+from hashrange.errors import EngineError, UnknownOutcomeError
+from tests.engine.decisions import Rows, Write, plain, put
+from tests.faults.power import IN_THREAD, ON_LOOP, Recorder
+
+SECONDS_MAX = 20.0
+
+
+class HeldLog(Recorder):
+    """Lets nobody in a thread sync the log until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = threading.Event()
+        self.is_released = threading.Event()
+        self.is_released.set()
+
+    def before_sync(self, file: str) -> None:
+        if file == LOG_NAME and threading.current_thread().name == "hashrange-commit":
+            self.is_asked.set()
+            assert self.is_released.wait(SECONDS_MAX)
+
+    def hold(self) -> None:
+        self.is_asked.clear()
+        self.is_released.clear()
+
+
+@pytest.fixture
+def disk() -> Iterator[HeldLog]:
+    disk = HeldLog()
+    yield disk
+    disk.unregister()
+
+
+@contextmanager
+def directory(path: Path, disk: Recorder) -> Iterator[None]:
+    lock = acquire_directory(path, vfs=disk.name)
+    yield
+    lock.release()
+
+
+def open_engine(path: Path, disk: Recorder, quick_seconds: float = IN_THREAD) -> SqliteEngine:
+    return SqliteEngine.open(path, writes_together=True, quick_seconds=quick_seconds, vfs=disk.name)
+
+
+async def until_asked(disk: HeldLog) -> None:
+    loop = asyncio.get_running_loop()
+    assert await loop.run_in_executor(None, disk.is_asked.wait, SECONDS_MAX)
+
+
+async def is_waiting(task: asyncio.Future[object]) -> bool:
+    """Tell whether something still waits after many turns of the event loop."""
+    for _ in range(1000):
+        await asyncio.sleep(0)
+    return not task.done()
+
+
+async def scan(engine: SqliteEngine) -> list[bytes]:
+    rows, _ = await engine.range("t", b"", b"\xff", reverse=False, rows_max=100, bytes_max=1 << 20)
+    return [key for key, _ in rows]
+
+
+async def test_whoever_reads_a_row_waits_until_the_disk_has_it(
+    tmp_path: Path, disk: HeldLog
+) -> None:
+    with directory(tmp_path, disk):
+        writer, reader = open_engine(tmp_path, disk), open_engine(tmp_path, disk, ON_LOOP)
+        await writer.write(plain(creates=["t"], puts=[("t", b"old", b"1"), ("t", b"more", b"1")]))
+        disk.hold()
+        writing = asyncio.ensure_future(writer.write(plain(puts=[("t", b"new", b"2")])))
+        await until_asked(disk)
+        # Rows that nobody has changed lately are read at once.
+        assert await asyncio.wait_for(reader.read([("t", b"old")]), 1) == [b"1"]
+        assert await asyncio.wait_for(
+            reader.range("t", b"old", b"old\xff", reverse=False, rows_max=9, bytes_max=99), 1
+        ) == ([(b"old", b"1")], True)
+        waiting: list[asyncio.Future[object]] = [
+            writing,
+            asyncio.ensure_future(writer.read([("t", b"new")])),
+            asyncio.ensure_future(scan(writer)),
+        ]
+        assert all([await is_waiting(task) for task in waiting])
+        disk.is_released.set()
+        assert await asyncio.gather(*waiting) == [None, [b"2"], [b"more", b"new", b"old"]]
+        await writer.close()
+        await reader.close()
+
+
+async def test_a_reader_elsewhere_syncs_what_it_read_if_nobody_else_does(
+    tmp_path: Path, disk: HeldLog
+) -> None:
+    with directory(tmp_path, disk):
+        writer, reader = open_engine(tmp_path, disk), open_engine(tmp_path, disk, ON_LOOP)
+        await writer.write(plain(creates=["t"]))
+        disk.hold()
+        writing = asyncio.ensure_future(writer.write(put("t", b"k", b"v")))
+        await until_asked(disk)
+        # As far as the reader can tell, the writer has died before its sync.
+        before = len(disk.journal)
+        assert await reader.read([("t", b"k")]) == [b"v"]
+        synced = [event for event in disk.journal[before:] if event.kind == "sync"]
+        assert [event.file for event in synced] == [LOG_NAME]
+        # Once is enough.
+        assert await scan(reader) == [b"k"]
+        assert await reader.tally("t") == (0, 0)
+        assert len(disk.journal) == before + 1
+        disk.is_released.set()
+        await writing
+        await writer.close()
+        await reader.close()
+
+
+async def test_a_refusal_waits_until_the_disk_has_the_reason(tmp_path: Path, disk: HeldLog) -> None:
+    def decide(rows: Rows) -> Changes:
+        return Changes(rows[0])
+
+    with directory(tmp_path, disk):
+        first, second = open_engine(tmp_path, disk), open_engine(tmp_path, disk)
+        await first.write(plain(creates=["t"]))
+        disk.hold()
+        writing = asyncio.ensure_future(first.write(put("t", b"k", b"v")))
+        await until_asked(disk)
+        disk.is_asked.clear()
+        refusing = asyncio.ensure_future(second.write(Write(decide, [("t", b"k")])))
+        await until_asked(disk)
+        assert await is_waiting(refusing)
+        disk.is_released.set()
+        assert await refusing == b"v"
+        await writing
+        await first.close()
+        await second.close()
+
+
+async def test_that_a_store_is_gone_is_told_when_the_disk_knows(
+    tmp_path: Path, disk: HeldLog
+) -> None:
+    with directory(tmp_path, disk):
+        engine = open_engine(tmp_path, disk)
+        await engine.write(plain(creates=["t"], puts=[("t", b"k", b"v")]))
+        disk.hold()
+        dropping = asyncio.ensure_future(engine.write(plain(drops=["t"])))
+        await until_asked(disk)
+        reading = asyncio.ensure_future(engine.read([("t", b"k")]))
+        assert await is_waiting(reading)
+        disk.is_released.set()
+        assert await reading == [None]
+        await dropping
+        await engine.close()
+
+
+@pytest.mark.parametrize("quick_seconds", [ON_LOOP, IN_THREAD], ids=["on-loop", "in-thread"])
+async def test_after_a_failed_sync_the_whole_log_is_written_once_more(
+    tmp_path: Path, disk: HeldLog, quick_seconds: float
+) -> None:
+    with directory(tmp_path, disk):
+        engine = open_engine(tmp_path, disk, quick_seconds)
+        await engine.write(plain(creates=["t"]))
+        disk.journal.clear()
+        disk.failing_syncs = 1
+        await engine.write(put("t", b"k", b"v"))
+        kinds = [event.kind for event in disk.journal]
+        assert kinds.index("failed sync") < len(kinds) - 2
+        assert [kinds[-2], kinds[-1]] == ["write", "sync"]
+        rewritten = disk.journal[-2]
+        assert (rewritten.offset, rewritten.content) == (0, (tmp_path / LOG_NAME).read_bytes())
+        await engine.close()
+
+
+@pytest.mark.parametrize("quick_seconds", [ON_LOOP, IN_THREAD], ids=["on-loop", "in-thread"])
+async def test_while_the_disk_fails_nobody_is_told_what_it_may_not_have(
+    tmp_path: Path, disk: HeldLog, quick_seconds: float
+) -> None:
+    with directory(tmp_path, disk):
+        engine = open_engine(tmp_path, disk, quick_seconds)
+        other = open_engine(tmp_path, disk, quick_seconds)
+        await engine.write(plain(creates=["t"], puts=[("t", b"old", b"1")]))
+        disk.failing_syncs = 1_000_000
+        with pytest.raises(UnknownOutcomeError):
+            await engine.write(put("t", b"new", b"1"))
+        with pytest.raises(UnknownOutcomeError):
+            await other.write(put("t", b"newer", b"1"))
+        for reader in (engine, other):
+            assert await reader.read([("t", b"old")]) == [b"1"]
+            with pytest.raises(EngineError, match="the disk may not have what was read"):
+                await reader.read([("t", b"new")])
+        disk.failing_syncs = 0
+        await other.write(put("t", b"newest", b"1"))
+        assert await scan(engine) == [b"new", b"newer", b"newest", b"old"]
+        await engine.close()
+        await other.close()
+
+
+async def test_a_log_that_the_disk_may_lack_is_written_once_more_at_the_next_start(
+    tmp_path: Path, disk: HeldLog
+) -> None:
+    with directory(tmp_path, disk):
+        engine = open_engine(tmp_path, disk, ON_LOOP)
+        await engine.write(plain(creates=["t"]))
+        disk.failing_syncs = 1_000_000
+        with pytest.raises(UnknownOutcomeError):
+            await engine.write(put("t", b"k", b"v"))
+        await engine.close()
+    log = (tmp_path / LOG_NAME).read_bytes()
+    disk.failing_syncs = 0
+    disk.journal.clear()
+    # Every handle hears of the failure that was before, but none of those opened later.
+    with directory(tmp_path, disk):
+        first = disk.journal[0]
+        assert (first.kind, first.file, first.content) == ("write", LOG_NAME, log)
+        assert not (tmp_path / LOG_NAME).exists()
+        engine = open_engine(tmp_path, disk, ON_LOOP)
+        assert await engine.read([("t", b"k")]) == [b"v"]
+        await engine.close()
+
+
+def test_ranges_within_a_stripe_ask_for_that_stripe_alone(tmp_path: Path) -> None:
+    with Board(tmp_path) as board:
+        board.begin_commit(1, [b"ab1", b"cd"])
+        board.begin_commit(2, [b"ef", b"x", b""])
+        assert board.newest_commit([("t", b"ab2")]) == 1
+        assert board.newest_commit([("t", b"ab"), ("u", b"ef3"), ("t", b"zz")]) == 2
+        assert board.newest_commit([("t", b"zz")]) == 0
+        assert board.newest_commit([("t", b"")]) == board.newest_commit([("t", b"x")]) == 2
+        assert board.newest_between(b"ab", b"ab\xff") == 1
+        assert board.newest_between(b"zz", b"zz\xff") == 0
+        assert board.newest_between(b"ab", b"cd") == 2
+        assert board.newest_between(b"", b"\xff") == board.newest_between(b"a", b"ab") == 2
+        board.begin_commit(3, None)
+        assert board.newest_commit([("t", b"zz")]) == 3
+        assert board.synced() == 0
