@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from hashrange.engine.base import Changes
 from hashrange.engine.sqlite import SqliteEngine, acquire_directory
 from hashrange.engine.sqlite_board import Board
 from hashrange.engine.sqlite_files import LOG_NAME
+from hashrange.engine.sqlite_sync import open_file
 from hashrange.errors import EngineError, UnknownOutcomeError
 from tests.engine.decisions import Rows, Write, plain, put
 from tests.faults.power import IN_THREAD, ON_LOOP, Recorder
@@ -243,3 +246,27 @@ def test_ranges_within_a_stripe_ask_for_that_stripe_alone(tmp_path: Path) -> Non
         board.begin_commit(3, None)
         assert board.newest_commit([("t", b"zz")]) == 3
         assert board.synced() == 0
+
+
+def test_a_file_of_the_system_is_rewritten_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    content = bytes(range(256)) * 12_000
+    path.write_bytes(content)
+    file = open_file(str(path), "unix", apsw.SQLITE_OPEN_WAL)
+    file.rewrite()
+    file.sync()
+    file.close()
+    assert path.read_bytes() == content
+
+
+def test_the_last_engine_of_a_process_closes_the_file_of_all(tmp_path: Path) -> None:
+    path = tmp_path / "database"
+    path.touch()
+    before = len(os.listdir("/dev/fd"))
+    first, second = (open_file(str(path), "unix", apsw.SQLITE_OPEN_MAIN_DB) for _ in range(2))
+    assert len(os.listdir("/dev/fd")) == before + 1
+    first.close()
+    second.sync()
+    assert len(os.listdir("/dev/fd")) == before + 1
+    second.close()
+    assert len(os.listdir("/dev/fd")) == before

@@ -10,9 +10,9 @@
 | 5       | not 0: a sync of the log failed, and any part of it may not be on disk               |
 | from 8  | stripes: for each part of the key space, the newest commit that changed a row there  |
 
-All but word 4 are set by whoever has the turn to write. Word 4 may for a moment fall back to an
-older number when two processes set it; then somebody syncs once more than needed. The numbers of
-commits, and so the words from 3 on, serve processes that write together (see `sqlite_sync`).
+Words 0, 1 and 3 and the stripes are set by whoever has the turn to write, the others by anybody.
+Word 4 may fall back to an older number when two processes set it; then somebody syncs once more
+than needed. The words from 3 on serve processes that write together (see `sqlite_sync`).
 """
 
 from __future__ import annotations
