@@ -30,8 +30,8 @@ _PAUSE_SECONDS_MAX: Final = 0.01
 # After waiting in vain so many batches at most go without, twice as many each time.
 _PAUSES_SKIPPED_MAX: Final = 63
 # For so many turns another process may keep the turn to write before the thread waits for it: one
-# or two milliseconds, in which a quick disk commits. With the thread at once, two processes wrote
-# 0.8 to 0.9 times as much as one; now 0.8 to 1.1 times with 16 connections, 1.1 to 1.2 with 64.
+# or two milliseconds, mostly a tenth of one. With the thread at once, two processes wrote a tenth
+# less.
 _SEEKING_TURNS_MAX: Final = 300
 
 
@@ -67,11 +67,6 @@ class Patience:
     def note_answers(self, answered: int, waiting: int) -> None:
         """Learn how many write: those who were answered, and those who wait meanwhile."""
         self._writers = answered + waiting
-
-    @property
-    def commit_seconds(self) -> float:
-        """How long commits take on average."""
-        return self._commit_seconds
 
     @property
     def is_quick(self) -> bool:
