@@ -181,7 +181,9 @@ class SqliteEngine:
         rows_max: int,
         bytes_max: int,
     ) -> tuple[list[Row], bool]:
-        page = self._range(store, lower, upper, reverse, rows_max, bytes_max)
+        statements = self._statements.get(store) or self._remember(store)
+        statement = statements.descend if reverse else statements.walk
+        page = self._range(statement, (lower, upper), rows_max, bytes_max)
         if self._log_sync is not None:
             newest = self._board.newest_between(lower, upper)
             if newest > self._board.synced():
@@ -189,19 +191,11 @@ class SqliteEngine:
         return page
 
     def _range(
-        self,
-        store: str,
-        lower: bytes,
-        upper: bytes,
-        reverse: bool,
-        rows_max: int,
-        bytes_max: int,
+        self, statement: str, bounds: tuple[bytes, bytes], rows_max: int, bytes_max: int
     ) -> tuple[list[Row], bool]:
-        statements = self._statements.get(store) or self._remember(store)
-        statement = statements.descend if reverse else statements.walk
         for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
-                return self._walk(statement, (lower, upper), rows_max, bytes_max)
+                return self._walk(statement, bounds, rows_max, bytes_max)
             except apsw.SchemaChangeError:
                 continue
             except apsw.Error as error:
