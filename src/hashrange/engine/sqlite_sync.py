@@ -28,7 +28,8 @@ import apsw
 from hashrange.engine.sqlite_board import Board
 
 _SYSTEM_NAMES: Final = frozenset({"unix", "multipleciphers-unix"})
-_REWRITTEN_BYTES: Final = 1 << 20
+# SQLite itself takes no more than 128 KB at once, and nothing at all of some larger sizes.
+_REWRITTEN_BYTES: Final = 1 << 16
 # macOS: its fsync does not wait for the disk.
 _FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
 _log = logging.getLogger(__name__)
@@ -134,11 +135,19 @@ class LogSync:
     def settle(self) -> None:
         """Have the disk write all commits, or raise; the turn is held."""
         number = self._board.commit()
-        if not self.is_done(number):
-            self._file.rewrite()
-            self._file.sync()
-            self._board.set_damaged(False)
-            self._board.note_synced(number)
+        if self.is_done(number):
+            return
+        try:
+            self._write_again()
+        except (OSError, apsw.Error):
+            # That may have been the failure before, of which every open file hears once.
+            self._write_again()
+        self._board.set_damaged(False)
+        self._board.note_synced(number)
+
+    def _write_again(self) -> None:
+        self._file.rewrite()
+        self._file.sync()
 
     def close(self) -> None:
         self._file.close()
