@@ -14,7 +14,7 @@ import pytest
 
 from hashrange.engine.base import Changes
 from hashrange.engine.sqlite import SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_board import Board
+from hashrange.engine.sqlite_board import BOARD_NAME, Board
 from hashrange.engine.sqlite_files import LOG_NAME
 from hashrange.engine.sqlite_sync import open_file
 from hashrange.errors import EngineError, UnknownOutcomeError
@@ -270,3 +270,13 @@ def test_the_last_engine_of_a_process_closes_the_file_of_all(tmp_path: Path) -> 
     assert len(os.listdir("/dev/fd")) == before + 1
     second.close()
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_the_board_has_its_room_on_disk_before_it_is_mapped(tmp_path: Path) -> None:
+    for size in (0, 24):
+        path = tmp_path / BOARD_NAME
+        path.write_bytes(bytes(size))
+        Board(tmp_path).close()
+        found = path.stat()
+        assert found.st_size > 32_768
+        assert found.st_blocks * 512 >= found.st_size

@@ -46,8 +46,10 @@ class Board:
             directory / BOARD_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode=0o600
         )
         try:
-            if os.fstat(descriptor).st_size < _BYTES:
-                os.ftruncate(descriptor, _BYTES)
+            # Written, not only made longer: a full disk is to refuse it here, since a page that
+            # finds no room when it is first touched ends the process.
+            size = os.fstat(descriptor).st_size
+            os.pwrite(descriptor, bytes(max(0, _BYTES - size)), size)
             self._map = mmap.mmap(descriptor, _BYTES)
         finally:
             os.close(descriptor)

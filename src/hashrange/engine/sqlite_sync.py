@@ -117,8 +117,8 @@ class LogSync:
         self._file = file
         self._board = board
 
-    def is_done(self, number: int) -> bool:
-        """Try to sync a commit and all before it; needs no turn."""
+    def try_sync(self, number: int) -> bool:
+        """Have the disk write a commit and all before it, if it can; needs no turn."""
         if self._board.synced() >= number:
             return True
         if self._board.is_damaged():
@@ -135,7 +135,7 @@ class LogSync:
     def settle(self) -> None:
         """Have the disk write all commits, or raise; the turn is held."""
         number = self._board.commit()
-        if self.is_done(number):
+        if self.try_sync(number):
             return
         try:
             self._write_again()

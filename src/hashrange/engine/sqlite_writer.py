@@ -223,7 +223,7 @@ class GroupCommit:
     def _commit_inline(self, batch: Batch) -> None:
         error = self._commit(batch)
         has_turn = self._pass_turn()
-        if error is None and not self._is_durable(batch):
+        if error is None and not self._make_durable(batch):
             self._jobs.put(lambda: self._settle_and_report(batch, has_turn))
             return
         self._answer(batch, error)
@@ -255,7 +255,7 @@ class GroupCommit:
     def _commit_and_report(self, batch: Batch) -> None:
         error = self._commit(batch)
         has_turn = self._pass_turn()
-        if error is None and not self._is_durable(batch):
+        if error is None and not self._make_durable(batch):
             self._settle_and_report(batch, has_turn)
         else:
             self._report(batch, error, has_turn)
@@ -304,9 +304,9 @@ class GroupCommit:
             self._turn.give()
         return has_turn
 
-    def _is_durable(self, batch: Batch) -> bool:
+    def _make_durable(self, batch: Batch) -> bool:
         """Have the disk write what SQLite left to us; return whether all is as was asked for."""
-        is_durable = self._log_sync is None or self._log_sync.is_done(batch.number)
+        is_durable = self._log_sync is None or self._log_sync.try_sync(batch.number)
         if batch.changed:
             self._patience.note_commit(perf_counter() - batch.started_at)
         return is_durable
