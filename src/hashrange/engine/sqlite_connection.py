@@ -25,7 +25,7 @@ _BUSY_MILLISECONDS: Final = 2000
 _CACHE_KIBIBYTES: Final = 8 * 1024
 # Reads are a third faster where the file is mapped; writes are not.
 _MAPPED_BYTES_MAX: Final = 64 << 20
-_JOURNAL_BYTES_KEPT: Final = 64 << 20
+_JOURNAL_BYTES_KEPT: Final = 256 << 20
 _STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}")
 
 
