@@ -1,7 +1,8 @@
 """Load: replay a workload against a server for some seconds, with every answer checked.
 
-The client is `wrk` with a small script (replay.lua); where wrk is not installed, two Python
-processes (replay.py), which reach their limit sooner. Both read the same file of requests.
+The client is `wrk` with a small script (replay.lua). For one connection it is a Python process
+(replay.py), which stays awake; where wrk is not installed it is two of them for all, which reach
+their limit sooner. Both read the same file of requests.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def measure(
         file.flush()
         client, busy, used = _children_seconds(), _busy_seconds(), server.cpu_seconds()
         begin = time.monotonic()
-        if HAS_WRK:
+        if HAS_WRK and connections > 1:
             result = _wrk(server, file.name, connections, seconds, rate)
         else:
             result = _python(server, file.name, connections, seconds)

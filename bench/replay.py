@@ -1,14 +1,20 @@
-"""The load generator for machines without wrk: one process, the same checks as replay.lua.
+"""The load generator for one connection, and for machines without wrk: the checks of replay.lua.
 
     replay.py PORT CONNECTIONS SECONDS FILE PART/PARTS
 
 Each connection has one request under way. Answers still due when the time is over are awaited.
 Prints one line of JSON.
+
+With one connection nothing overlaps, so each microsecond of the client counts as one of the server.
+To be woken for an answer takes wrk as long as a whole GetItem. So this client does not sleep then,
+and checks an answer while the next one is due.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
 import select
 import socket
@@ -63,6 +69,61 @@ def whole(data: bytes) -> tuple[bool, bool]:
     return len(data) >= end + 4 + int(head[at + 17 : head.index(b"\r\n", at + 2)]), stays
 
 
+def connect(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+class LoneClient:
+    """One connection, awake all the time."""
+
+    def __init__(self, replay: Replay, port: int) -> None:
+        self._replay = replay
+        self._port = port
+        self.latencies: list[float] = []
+        self.answered = self.wrong = self.broken = 0
+
+    def run(self, seconds: float) -> None:
+        replay = self._replay
+        connection = connect(self._port)
+        answer = b""
+        end = time.perf_counter() + seconds
+        for name, message in itertools.cycle(replay.requests):
+            replay.waiting[name] += 1
+            sent_at = time.perf_counter()
+            connection.sendall(message)
+            if answer:
+                self.wrong += not replay.is_right(answer)
+            answer, stays = self._receive(connection)
+            now = time.perf_counter()
+            self.latencies.append(now - sent_at)
+            if now > end:
+                break
+            self.answered += 1
+            if not stays:
+                connection.close()
+                connection = connect(self._port)
+
+    def _receive(self, connection: socket.socket) -> tuple[bytes, bool]:
+        received = b""
+        while True:
+            try:
+                data = connection.recv(1 << 18, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                os.sched_yield()  # the server, or its disk, may have to run on this processor
+                continue
+            except OSError:
+                data = b""
+            received += data
+            complete, stays = whole(received)
+            if complete:
+                return received, stays
+            if not data:
+                self.broken += 1
+                return b"", False
+
+
 class Client:
     """Connections that send one request after another until the time is over.
 
@@ -97,8 +158,7 @@ class Client:
                     self._send(descriptor if stays else self._connect())
 
     def _connect(self) -> int:
-        connection = socket.create_connection(("127.0.0.1", self._port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = connect(self._port)
         self._sockets[connection.fileno()] = connection
         self._poll.register(connection, select.EPOLLIN)
         return connection.fileno()
@@ -137,8 +197,13 @@ def main() -> None:
     port, connections, seconds, path, part = sys.argv[1:]
     replay = Replay(path)
     number, parts = part.split("/")
-    client = Client(replay, int(port), int(number), int(parts))
-    client.run(int(connections), float(seconds))
+    client: LoneClient | Client
+    if connections == parts == "1":
+        client = LoneClient(replay, int(port))
+        client.run(float(seconds))
+    else:
+        client = Client(replay, int(port), int(number), int(parts))
+        client.run(int(connections), float(seconds))
     latencies = sorted(client.latencies) or [0.0]
     result = {
         "answered": client.answered,
