@@ -242,7 +242,7 @@ class Application:
         routes = trigger_routes(database.trigger_store, is_private=is_private)
         rest = Rest(routes, database.dispatcher, self._authenticator)
         edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
-        self._server = Server(edge, bounds)
+        self._server = Server(edge, bounds, database.engine.note_clients)
         self._server.start(entrance)
         if self._is_keeper:
             database.start_services()

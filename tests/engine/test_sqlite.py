@@ -61,7 +61,7 @@ def test_every_setting_of_a_connection_takes_effect(
     connection = open_connection(tmp_path, syncs_commits=True, read_only=read_only)
     assert connection.pragma("synchronous") == 2
     assert connection.pragma("wal_autocheckpoint") == 0
-    assert connection.pragma("journal_size_limit") == 64 << 20
+    assert connection.pragma("journal_size_limit") == 256 << 20
     assert connection.pragma("cache_size") == -8192
     assert (connection.pragma("mmap_size") > 0) is is_mapped
     assert connection.pragma("query_only") == read_only
@@ -193,6 +193,42 @@ async def test_those_who_wrote_together_are_committed_together(
     for _ in range(writers):
         await write(0)
     assert await commits_of_all() > 1
+    await engine.close()
+    lock.release()
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
+async def test_the_only_client_waits_for_nobody_and_keeps_nobody_out(
+    tmp_path: Path, recorder: Recorder, together: bool
+) -> None:
+    lock = acquire_directory(tmp_path, vfs=recorder.name)
+    engine = SqliteEngine.open(
+        tmp_path, writes_together=together, quick_seconds=60.0, vfs=recorder.name
+    )
+    await engine.write(plain(creates=["t"]))
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    for clients, waits in ((2, True), (1, False), (3, True)):
+        engine.note_clients(clients)
+        await asyncio.sleep(0)
+        recorder.journal.clear()
+        before = turns
+        await engine.write(put("t", b"k", b"%d" % clients))
+        assert (turns > before) == waits
+        assert recorder.journal[-1].kind == "sync"
+    engine.note_clients(1)
+    before = turns
+    for number in range(8):
+        await engine.write(put("t", b"k", b"%d more" % number))
+    assert turns >= before + 4
+    counting.cancel()
     await engine.close()
     lock.release()
 

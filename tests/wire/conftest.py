@@ -64,6 +64,7 @@ class RunningServer:
         self.loop = asyncio.get_running_loop()
         # Nothing may go wrong behind the client's back.
         self.loop.set_exception_handler(lambda loop, context: self.errors.append(context))
+        self.clients = []
         self.gate = asyncio.Event()
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
@@ -73,7 +74,7 @@ class RunningServer:
             keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
             authenticator = Verifier(keys, SystemClock())
         edge = Edge(self._dispatcher(), authenticator, self.bounds, "us-east-1")
-        self.server = Server(edge, self.bounds)
+        self.server = Server(edge, self.bounds, self.clients.append)
         self.server.start(Entrance(listening))
         self._started.set()
         await self.stop_asked.wait()

@@ -99,6 +99,9 @@ class Engine(Protocol):
         what can be read, and may lag when a process died until the next write.
         """
 
+    def note_clients(self, count: int) -> None:
+        """Take note of how many clients this process has: one alone need not wait for others."""
+
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         """Return the rows at these keys, from one snapshot; an absent store reads as empty."""
 

@@ -87,6 +87,9 @@ class MemoryEngine:
     def sequence(self) -> int:
         return self._sequence
 
+    def note_clients(self, count: int) -> None:
+        """Do nothing: no write waits for another here."""
+
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         if self._faults is not None:
             await _delay_if(self._faults.for_read())

@@ -146,6 +146,9 @@ class SqliteEngine:
     def sequence(self) -> int:
         return self._board.sequence()
 
+    def note_clients(self, count: int) -> None:
+        self._patience.note_clients(count)
+
     async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
         rows = self._read(keys)
         if self._log_sync is not None:

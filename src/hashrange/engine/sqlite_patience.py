@@ -40,6 +40,7 @@ class Patience:
     """Knows how quick the disk is and how many write together; one per writing process."""
 
     __slots__ = (
+        "_clients",
         "_commit_seconds",
         "_expected",
         "_gathering_turns",
@@ -52,6 +53,7 @@ class Patience:
 
     def __init__(self, quick_seconds: float) -> None:
         self._quick_seconds = quick_seconds
+        self._clients = 0
         self._commit_seconds = 0.0
         self._expected = 0
         self._gathering_turns = 0
@@ -59,6 +61,15 @@ class Patience:
         self._writers = 0
         self._pauses_to_skip = 0
         self._pauses_skipped = 0
+
+    def note_clients(self, count: int) -> None:
+        """Learn how many there are who could write."""
+        self._clients = count
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is nobody to wait for. Not to do so saves 5 to 8 % of a lone put."""
+        return self._clients == 1
 
     def note_commit(self, seconds: float) -> None:
         """Learn how long a commit took."""

@@ -71,6 +71,9 @@ class GroupCommit:
         self._ledger = Ledger(board)
         self._waiting: deque[Waiting] = deque()
         self._busy = False
+        # Whether a batch was started at once in this turn of the loop. No second one is: somebody
+        # who writes in a loop of his own would keep everybody else out.
+        self._has_started = False
         self._pause: asyncio.TimerHandle | None = None
         self._closed = False
         self._idle: asyncio.Future[None] | None = None
@@ -91,8 +94,13 @@ class GroupCommit:
         self._waiting.append((decision, future))
         if not self._busy:
             self._busy = True
-            # Not at once: requests that are ready in this same turn of the loop join the batch.
-            self._loop.call_soon(self._start)
+            if self._patience.is_alone and not self._has_started:
+                self._has_started = True
+                self._loop.call_soon(self._note_turn)
+                self._start()
+            else:
+                # Not at once: requests that are ready in this turn of the loop join the batch.
+                self._loop.call_soon(self._start)
         elif self._pause is not None and self._patience.is_complete(len(self._waiting)):
             self._pause.cancel()
             self._pause = None
@@ -115,6 +123,9 @@ class GroupCommit:
             self._cursor = None
 
     # On the event loop.
+
+    def _note_turn(self) -> None:
+        self._has_started = False
 
     def _start(self) -> None:
         assert self._loop is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import final
 
 from hashrange.wire.bounds import Bounds
@@ -21,7 +22,7 @@ from hashrange.wire.turn import Turn
 class Server:
     """Accepts connections and watches over them."""
 
-    def __init__(self, edge: Edge, bounds: Bounds) -> None:
+    def __init__(self, edge: Edge, bounds: Bounds, note_clients: Callable[[int], None]) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
         self.heads = Heads()
@@ -34,6 +35,7 @@ class Server:
         self.is_stopping = False
         self.respond = edge.respond
         self._edge = edge
+        self._note_clients = note_clients
         self._connections: set[Connection] = set()
         self._joining: set[asyncio.Task[None]] = set()
         self._entrance: Entrance | None = None
@@ -101,6 +103,8 @@ class Server:
 
     def _count(self) -> int:
         count = len(self._connections)
+        self.turn.is_shared = count > 1
+        self._note_clients(count)
         if self._entrance is not None:
             self._entrance.count(count)
         return count

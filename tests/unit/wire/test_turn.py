@@ -58,6 +58,26 @@ def test_responses_leave_together_after_all_requests_were_answered():
     asyncio.run(main())
 
 
+def test_the_only_connection_is_answered_at_once():
+    async def main():
+        sent = []
+        transport = _Transport(sent)
+        turn = Turn(asyncio.get_running_loop())
+        turn.is_shared = False
+
+        def answer():
+            turn.send(transport, b"0")
+            assert sent == []
+            turn.send(transport, b"1")
+
+        turn.answer(_Connection(answer))
+        assert sent == [b"0", b"1"]
+        turn.send(transport, b"2")
+        assert sent[2:] == [b"2"]
+
+    asyncio.run(main())
+
+
 def test_a_failure_costs_its_own_connection_only():
     async def main():
         loop = asyncio.get_running_loop()
