@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bench.limits import RESPONDER, sqlite_puts_per_second
@@ -151,12 +152,25 @@ def _measure_http_limit(kinds: list[Kind], options: Options) -> list[Row]:
                     sample = measure_quietly(server, requests, connections, options.seconds)
                     samples[server.name].append(sample)
                     _say_sample(server.name, workload, connections, sample)
-            limit = median(samples[responder.name])["per_second"]
+            limits = [sample.per_second for sample in samples[responder.name]]
             for server in ours:
-                rate = median(samples[server.name])["per_second"]
+                rates = [sample.per_second for sample in samples[server.name]]
                 row = {"limit": "http", "connections": connections, "server": server.name}
-                rows.append({**row, "hashrange": rate, "per_second": limit})
+                rows.append({**row, **_compare(rates, limits)})
     return rows
+
+
+def _compare(rates: Sequence[float], limits: Sequence[float]) -> Row:
+    """Return medians: of the rates, the limits, and the shares of each round by itself.
+
+    The machine may be half as quick in one round as in the next; less so within a round.
+    """
+    shares = [rate / limit for rate, limit in zip(rates, limits, strict=True)]
+    return {
+        "hashrange": statistics.median(rates),
+        "per_second": statistics.median(limits),
+        "share": statistics.median(shares),
+    }
 
 
 def _measure_sqlite_limit(kinds: list[Kind], options: Options) -> list[Row]:
@@ -175,9 +189,10 @@ def _measure_sqlite_limit(kinds: list[Kind], options: Options) -> list[Row]:
                         )
                     )
             for name, numbers in rounds.items():
-                rate, batch, limit = map(statistics.median, zip(*numbers, strict=True))
+                rates, batches, limits = zip(*numbers, strict=True)
                 row = {"limit": "sqlite", "connections": connections, "server": name}
-                rows.append({**row, "hashrange": rate, "batch": batch, "per_second": limit})
+                row["batch"] = statistics.median(batches)
+                rows.append({**row, **_compare(rates, limits)})
     return rows
 
 

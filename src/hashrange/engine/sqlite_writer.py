@@ -97,7 +97,7 @@ class GroupCommit:
             if self._patience.is_alone and not self._has_started:
                 self._has_started = True
                 self._loop.call_soon(self._note_turn)
-                self._start()
+                self._seek_turn()
             else:
                 # Not at once: requests that are ready in this turn of the loop join the batch.
                 self._loop.call_soon(self._start)
