@@ -1,8 +1,7 @@
 """Load: replay a workload against a server for some seconds, with every answer checked.
 
-The client is `wrk` with a small script (replay.lua). For one connection it is a Python process
-(replay.py), which stays awake; where wrk is not installed it is two of them for all, which reach
-their limit sooner. Both read the same file of requests.
+The client is `wrk` with a small script (replay.lua); where wrk is not installed, two Python
+processes (replay.py), which reach their limit sooner. Both read the same file of requests.
 """
 
 from __future__ import annotations
@@ -40,19 +39,28 @@ class Sample(NamedTuple):
 
 
 def measure(
-    server: Server, requests: list[Call], *, connections: int, seconds: int, rate: int = 0
+    server: Server,
+    requests: list[Call],
+    *,
+    connections: int,
+    seconds: int,
+    rate: int = 0,
+    awake: bool = False,
 ) -> Sample:
-    """Replay requests, at most `rate` a second if given; raise when the client itself failed."""
+    """Replay requests, at most `rate` a second if given; raise when the client itself failed.
+
+    A client that is to be `awake` does not sleep between the answers of its only connection.
+    """
     with tempfile.NamedTemporaryFile(dir=_memory_folder()) as file:
         for call in requests:
             file.write(_record(server, call))
         file.flush()
         client, busy, used = _children_seconds(), _busy_seconds(), server.cpu_seconds()
         begin = time.monotonic()
-        if HAS_WRK and connections > 1:
+        if HAS_WRK and not awake:
             result = _wrk(server, file.name, connections, seconds, rate)
         else:
-            result = _python(server, file.name, connections, seconds)
+            result = _python(server, file.name, connections, seconds, awake)
         elapsed = time.monotonic() - begin
         used = server.cpu_seconds() - used
         client, busy = _children_seconds() - client, _busy_seconds() - busy
@@ -93,12 +101,22 @@ def _wrk(server: Server, path: str, connections: int, seconds: int, rate: int) -
     return result
 
 
-def _python(server: Server, path: str, connections: int, seconds: int) -> dict[str, int]:
+def _python(
+    server: Server, path: str, connections: int, seconds: int, awake: bool
+) -> dict[str, int]:
     processes = min(connections, 2)
     command = [sys.executable, str(_FOLDER / "replay.py"), str(server.port)]
+    last = ["awake"] if awake else []
     running = [
         subprocess.Popen(
-            [*command, str(connections // processes), str(seconds), path, f"{n}/{processes}"],
+            [
+                *command,
+                str(connections // processes),
+                str(seconds),
+                path,
+                f"{n}/{processes}",
+                *last,
+            ],
             stdout=subprocess.PIPE,
             text=True,
         )

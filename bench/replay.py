@@ -1,13 +1,14 @@
-"""The load generator for one connection, and for machines without wrk: the checks of replay.lua.
+"""The load generator where wrk is not installed or not wanted, with the checks of replay.lua.
 
-    replay.py PORT CONNECTIONS SECONDS FILE PART/PARTS
+    replay.py PORT CONNECTIONS SECONDS FILE PART/PARTS [awake]
 
 Each connection has one request under way. Answers still due when the time is over are awaited.
 Prints one line of JSON.
 
-With one connection nothing overlaps, so each microsecond of the client counts as one of the server.
-To be woken for an answer takes wrk as long as a whole GetItem. So this client does not sleep then,
-and checks an answer while the next one is due.
+With one connection nothing overlaps, so all the time a client takes looks like the server's; and to
+be woken for an answer takes wrk as long as a whole GetItem. A client that is `awake` does not sleep
+and checks an answer while the next one is due. For that it keeps a processor to itself, which a
+server that needs two may miss.
 """
 
 from __future__ import annotations
@@ -194,11 +195,11 @@ class Client:
 
 
 def main() -> None:
-    port, connections, seconds, path, part = sys.argv[1:]
+    port, connections, seconds, path, part, *how = sys.argv[1:]
     replay = Replay(path)
     number, parts = part.split("/")
     client: LoneClient | Client
-    if connections == parts == "1":
+    if how:
         client = LoneClient(replay, int(port))
         client.run(float(seconds))
     else:

@@ -25,11 +25,7 @@ peers. How it is measured stands at the end.
 _METHOD = """## How it is measured
 
 - The load generator is `wrk`, with two threads and keep-alive connections that have one request
-  under way each. It shares the machine with the server. With one connection nothing overlaps, so
-  that all the time a client takes would look like the server's; and to be woken for an answer takes
-  wrk 30 to 50 µs, as long as a whole GetItem. So there a small client of our own sends the same
-  requests: it does not sleep, and checks an answer while the next one is due.
-- The requests are made from fixed seeds
+  under way each. It shares the machine with the server. The requests are made from fixed seeds
   (5,000 different ones for most workloads), signed with Signature Version 4 just before the
   measurement and then replayed. A put finds another content than its own each time it is
   replayed: SQLite, which several servers use, writes nothing for a row that stays the same.
@@ -42,8 +38,12 @@ _METHOD = """## How it is measured
   that other processes disturbed is made again, and the least disturbed one counts.
 - Each line of a table is one run of all its servers. Different lines, connections and sections may
   be from different hours, and so from different versions of Hashrange on the way to this one.
-- p50 and p99 come from wrk, which adds the samples that a stalled connection could not send. With
-  one connection they are those of all requests sent.
+- p50 and p99 come from wrk, which adds the samples that a stalled connection could not send.
+- Only the limits with one connection are measured with another client. Nothing overlaps there, so
+  that all the time a client takes would look like the server's, while SQLite alone has no client;
+  and to be woken for an answer takes wrk 30 to 50 µs, as long as a whole GetItem. So a small client
+  of our own sends the same requests: it does not sleep, and checks an answer while the next one is
+  due. Against the peers it would not be fair, since it leaves one processor to the server.
 - A request that takes a server more than 0.1 s is timed alone, since load would only queue up.
 - Processor time per request is that of all processes of the server.
 - "On disk" is each server's own mode for keeping data. What an acknowledged write has survived

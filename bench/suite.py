@@ -93,12 +93,16 @@ def _measure_line(
     ]
 
 
-def measure_quietly(server: Server, requests: list[Call], connections: int, seconds: int) -> Sample:
+def measure_quietly(
+    server: Server, requests: list[Call], connections: int, seconds: int, *, awake: bool = False
+) -> Sample:
     """Measure, again if other processes disturbed it; return the least disturbed sample."""
     samples: list[Sample] = []
     while len(samples) <= _RETRIES:
         _wait_idle(server)
-        samples.append(measure(server, requests, connections=connections, seconds=seconds))
+        samples.append(
+            measure(server, requests, connections=connections, seconds=seconds, awake=awake)
+        )
         if samples[-1].other_cores <= _QUIET_CORES:
             break
     return min(samples, key=lambda sample: sample.other_cores)
@@ -149,7 +153,9 @@ def _measure_http_limit(kinds: list[Kind], options: Options) -> list[Row]:
             for number in range(options.rounds):
                 for server, workload in turns:
                     requests = calls(workload, f"{connections}/{number}")
-                    sample = measure_quietly(server, requests, connections, options.seconds)
+                    sample = measure_quietly(
+                        server, requests, connections, options.seconds, awake=connections == 1
+                    )
                     samples[server.name].append(sample)
                     _say_sample(server.name, workload, connections, sample)
             limits = [sample.per_second for sample in samples[responder.name]]
@@ -201,7 +207,13 @@ def _measure_puts(
 ) -> tuple[float, float, float]:
     """Return the rate of puts, how many were in a commit, and the rate of SQLite with as many."""
     before = server.commit_count()
-    sample = measure(server, calls("put", seed), connections=connections, seconds=seconds)
+    sample = measure(
+        server,
+        calls("put", seed),
+        connections=connections,
+        seconds=seconds,
+        awake=connections == 1,
+    )
     commits = max(1, server.commit_count() - before)
     batch = sample.per_second * seconds / commits
     limit = sqlite_puts_per_second(max(1, round(batch)), seconds)
