@@ -101,7 +101,7 @@ class LoneClient:
             self.latencies.append(now - sent_at)
             if now > end:
                 break
-            self.answered += 1
+            self.answered += bool(answer)
             if not stays:
                 connection.close()
                 connection = connect(self._port)
