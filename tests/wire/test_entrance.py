@@ -26,17 +26,14 @@ class Process:
         self.entrance.listening = shared.listening.dup()
         self.entrance.enter(index)
         self.taken: list[socket.socket] = []
-        self.acceptor = Acceptor(asyncio.get_running_loop(), self.entrance, self.take)
-
-    def take(self, accepted: socket.socket) -> None:
-        self.taken.append(accepted)
-        self.entrance.count(len(self.taken))
+        self.acceptor = Acceptor(asyncio.get_running_loop(), self.entrance, self.taken.append)
 
     def leave(self) -> None:
-        for accepted in self.taken:
-            accepted.close()
+        leaving = self.taken.copy()
         self.taken.clear()
-        self.entrance.count(0)
+        for accepted in leaving:
+            accepted.close()
+            self.acceptor.note_departure()
 
 
 @pytest.fixture
@@ -68,6 +65,29 @@ def test_connections_are_spread_evenly(listening: socket.socket) -> None:
         for process in processes:
             process.acceptor.stop()
             process.leave()
+        for client in clients:
+            client.close()
+
+    uvloop.run(scenario())
+
+
+def test_a_process_that_stepped_back_returns_when_it_has_no_more_than_others(
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(entrance, "_YIELD_SECONDS", 2 * WAIT_SECONDS_MAX)
+        shared = Entrance(listening, 2)
+        other, own = Process(shared, 0), Process(shared, 1)
+        own.acceptor.start()
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(2)]
+        await until_taken(1, own)
+        await asyncio.sleep(0.05)
+        assert len(own.taken) == 1
+        own.leave()
+        await until_taken(1, own)
+        own.acceptor.stop()
+        own.leave()
+        other.entrance.listening.close()
         for client in clients:
             client.close()
 

@@ -18,7 +18,9 @@ _LOGGER = logging.getLogger("hashrange.wire")
 
 _BACKLOG: Final = 1024
 _COUNT_BYTES: Final = 8
-_YIELD_SECONDS: Final = 0.001
+# Long enough for a process that waits for the disk to come back: of 4 connections that came at once
+# and began to write, with a millisecond one process often had 3.
+_YIELD_SECONDS: Final = 0.005
 # When there is no descriptor or no memory for another connection.
 _REST_SECONDS: Final = 1.0
 # Among many connections, one in sixteen more than another process has is no reason to wait.
@@ -40,11 +42,11 @@ class Entrance:
     def enter(self, index: int) -> None:
         """Be one of the processes, with no connections yet."""
         self._index = index
-        self.count(0)
+        self._counts[index] = 0
 
-    def count(self, connections: int) -> None:
-        """Say how many connections this process has."""
-        self._counts[self._index] = connections
+    def count(self, change: int) -> None:
+        """Say how many connections more, or fewer, this process has."""
+        self._counts[self._index] += change
 
     @property
     def is_ahead(self) -> bool:
@@ -79,8 +81,16 @@ class Acceptor:
         """Take no more, and let go of the socket."""
         if self._return is not None:
             self._return.cancel()
+            self._return = None
         self._loop.remove_reader(self._listening)
         self._listening.close()
+
+    def note_departure(self) -> None:
+        """Take note that a connection is closed, which may end the reason to step back."""
+        self._entrance.count(-1)
+        if self._return is not None and not self._entrance.is_ahead:
+            self._return.cancel()
+            self._come_back()
 
     def _offer(self) -> None:
         if self._entrance.is_ahead:
@@ -97,6 +107,8 @@ class Acceptor:
             _LOGGER.error("no connection can be accepted for a moment: %s", error)
             self._step_back(_REST_SECONDS)
             return
+        # At once, not when it has been welcomed: the next one may be there before that.
+        self._entrance.count(+1)
         self._welcome(accepted)
 
     def _step_back(self, seconds: float) -> None:
@@ -104,5 +116,6 @@ class Acceptor:
         self._return = self._loop.call_later(seconds, self._come_back)
 
     def _come_back(self) -> None:
+        self._return = None
         self._loop.add_reader(self._listening, self._offer)
         self._take()  # what nobody else took meanwhile

@@ -38,7 +38,6 @@ class Server:
         self._note_clients = note_clients
         self._connections: set[Connection] = set()
         self._joining: set[asyncio.Task[None]] = set()
-        self._entrance: Entrance | None = None
         self._acceptor: Acceptor | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._all_gone = asyncio.Event()
@@ -49,7 +48,6 @@ class Server:
 
     def start(self, entrance: Entrance) -> None:
         """Accept connections from now on."""
-        self._entrance = entrance
         self._acceptor = Acceptor(self.loop, entrance, self._welcome)
         self._acceptor.start()
         self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
@@ -84,6 +82,7 @@ class Server:
             )
         except OSError:
             accepted.close()  # the client is gone again
+            self._note_departure()
 
     # Called by connections.
 
@@ -97,6 +96,7 @@ class Server:
     def forget(self, connection: Connection) -> None:
         """Let go of a connection that is closed."""
         self._connections.discard(connection)
+        self._note_departure()
         self.has_surplus = self._count() > self.bounds.connections_max
         if self.is_stopping and not self._connections:
             self._all_gone.set()
@@ -105,9 +105,11 @@ class Server:
         count = len(self._connections)
         self.turn.is_shared = count > 1
         self._note_clients(count)
-        if self._entrance is not None:
-            self._entrance.count(count)
         return count
+
+    def _note_departure(self) -> None:
+        if self._acceptor is not None:
+            self._acceptor.note_departure()
 
     # Time limits.
 
