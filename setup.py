@@ -12,6 +12,7 @@ from setuptools import setup
 # others replace or inherit from.
 COMPILED = [
     "limits",
+    "trials",
     "model/comparison",
     "model/keys",
     "model/numbers",
@@ -49,7 +50,6 @@ COMPILED = [
     "wire/responses",
     "wire/server",
     "wire/signature",
-    "wire/trials",
     "wire/turn",
     "wire/vigil",
 ]

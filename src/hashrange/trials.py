@@ -27,6 +27,7 @@ class Trials:
     def note_success(self) -> None:
         """Try on every occasion from now on."""
         self._rests = 0
+        self._rests_left = 0
 
     def note_failure(self) -> None:
         """Let occasions pass: none at first, then twice as many each time."""

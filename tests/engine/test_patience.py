@@ -38,6 +38,47 @@ def test_a_burst_is_forgotten_soon() -> None:
     assert writes < 64
 
 
+def served(patience: Patience, arriving: int, lingering: int = 0) -> int:
+    """Have a batch answered that so many begin; return how many turns the others had to come."""
+    turns = 0
+    while patience.gathers(arriving):
+        turns += 1
+        arriving += lingering
+        lingering = 0
+    patience.note_answers(arriving, waiting=0)
+    return turns
+
+
+def test_groups_that_take_turns_are_brought_together() -> None:
+    patience = Patience(0.002)
+    patience.note_clients(2)
+    assert served(patience, 1) == 0
+    assert served(patience, 1) == 0
+    assert served(patience, 1, lingering=1) == 1
+    # From now on they come together, and nobody else is expected.
+    assert served(patience, 1, lingering=1) == 1
+    assert served(patience, 2) == 0
+
+
+def test_who_takes_turns_with_nobody_waits_less_and_less_often() -> None:
+    patience = Patience(0.002)
+    patience.note_clients(2)
+    waits = [batch for batch in range(200) if served(patience, 1) > 0]
+    assert waits == [2, 3, 5, 9, 17, 33, 65, 129, 193]
+
+
+def test_a_trial_that_fails_does_not_raise_what_is_expected() -> None:
+    patience = Patience(0.002)
+    patience.note_clients(16)
+    assert [served(patience, 4) for _ in range(6)] == [0, 0, 50, 50, 0, 50]
+
+
+def test_no_more_are_expected_than_there_are_clients() -> None:
+    patience = Patience(0.002)
+    patience.note_clients(4)
+    assert [served(patience, 4) for _ in range(4)] == [0, 0, 0, 0]
+
+
 def test_the_turn_is_looked_for_a_bounded_number_of_times() -> None:
     patience = Patience(0.002)
     for _ in range(2):
@@ -88,7 +129,7 @@ def test_on_a_slow_disk_who_waited_in_vain_waits_less_and_less_often() -> None:
         if patience.pause_seconds(1) > 0:
             pauses.append(batch)
             patience.note_pause(1)
-    assert pauses == [0, 2, 6, 14, 30, 62, 126, 190]
+    assert pauses == [0, 1, 3, 7, 15, 31, 63, 127, 191]
     patience.note_pause(2)
     assert patience.pause_seconds(1) > 0
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from hashrange.trials import Trials
+
 QUICK_SECONDS: Final = 0.002
 """A disk is quick if commits take less than this on average."""
 
@@ -27,8 +29,6 @@ _EXPECTED_MAX: Final = 64
 _PAUSE_PART: Final = 0.5
 # Nor longer than this, should the disk have stood still.
 _PAUSE_SECONDS_MAX: Final = 0.01
-# After waiting in vain so many batches at most go without, twice as many each time.
-_PAUSES_SKIPPED_MAX: Final = 63
 # For so many turns another process may keep the turn to write before the thread waits for it: one
 # or two milliseconds. With the thread at once, two processes wrote 0.8 to 0.9 times as much as one;
 # that was measured when the turn was kept for the sync, too.
@@ -40,14 +40,16 @@ class Patience:
     """Knows how quick the disk is and how many write together; one per writing process."""
 
     __slots__ = (
+        "_answered",
+        "_answered_before",
         "_clients",
         "_commit_seconds",
         "_expected",
         "_gathering_turns",
-        "_pauses_skipped",
-        "_pauses_to_skip",
+        "_is_trial",
         "_quick_seconds",
         "_seeking_turns",
+        "_trials",
         "_writers",
     )
 
@@ -55,12 +57,15 @@ class Patience:
         self._quick_seconds = quick_seconds
         self._clients = 0
         self._commit_seconds = 0.0
+        self._answered = 0
+        self._answered_before = 0
+        self._writers = 0
         self._expected = 0
         self._gathering_turns = 0
         self._seeking_turns = 0
-        self._writers = 0
-        self._pauses_to_skip = 0
-        self._pauses_skipped = 0
+        # Whether to wait for others although the last ones came in smaller groups.
+        self._trials = Trials()
+        self._is_trial = False
 
     def note_clients(self, count: int) -> None:
         """Learn how many there are who could write."""
@@ -78,6 +83,8 @@ class Patience:
     def note_answers(self, answered: int, waiting: int) -> None:
         """Learn how many write: those who were answered, and those who wait meanwhile."""
         self._writers = answered + waiting
+        self._answered_before = self._answered
+        self._answered = answered
 
     @property
     def is_quick(self) -> bool:
@@ -90,24 +97,42 @@ class Patience:
 
     def gathers(self, waiting: int) -> bool:
         """Tell whether a batch of so many decisions is to wait another turn for more of them."""
-        if (
-            waiting < self._expected
-            and self._gathering_turns < _GATHERING_TURNS_MAX
-            and self.is_quick
-        ):
+        if not self.is_quick:
+            self._gathering_turns = 0
+            return False
+        if self._gathering_turns == 0:
+            self._try_more(waiting)
+        if waiting < self._expected and self._gathering_turns < _GATHERING_TURNS_MAX:
             self._gathering_turns += 1
             return True
         self._gathering_turns = 0
+        if self._is_trial:
+            self._note_trial(waiting >= self._expected)
+            self._expected = waiting
         # Somebody who came alone has waited in vain, and waits less and less.
         self._expected = min(max(waiting, self._expected - 1), _EXPECTED_MAX)
         return False
 
+    def _try_more(self, waiting: int) -> None:
+        """Expect the writers of the last two batches together, for they may be taking turns.
+
+        Each group's requests arrive while the other's commit is waited for. With 2, 4 and 8
+        connections that brings 1.11, 1.07 and 1.07 times the puts.
+        """
+        together = min(self._answered + self._answered_before, self._clients, _EXPECTED_MAX)
+        self._is_trial = max(waiting, self._expected) < together and self._trials.is_due()
+        if self._is_trial:
+            self._expected = together
+
+    def _note_trial(self, was_worth_it: bool) -> None:
+        if was_worth_it:
+            self._trials.note_success()
+        else:
+            self._trials.note_failure()
+
     def pause_seconds(self, waiting: int) -> float:
         """Return for how long a batch of so many is to wait for others on a slow disk."""
-        if self.is_quick or self.is_complete(waiting):
-            return 0.0
-        if self._pauses_skipped < self._pauses_to_skip:
-            self._pauses_skipped += 1
+        if self.is_quick or self.is_complete(waiting) or not self._trials.is_due():
             return 0.0
         return min(self._commit_seconds * _PAUSE_PART, _PAUSE_SECONDS_MAX)
 
@@ -117,9 +142,7 @@ class Patience:
 
     def note_pause(self, waiting: int) -> None:
         """Learn whether it was worth waiting until there are so many."""
-        more = min(2 * self._pauses_to_skip + 1, _PAUSES_SKIPPED_MAX)
-        self._pauses_to_skip = 0 if self.is_complete(waiting) else more
-        self._pauses_skipped = 0
+        self._note_trial(self.is_complete(waiting))
 
     def seeks(self, is_found: bool) -> bool:
         """Tell whether to look for the turn to write once more, now that it was found or not."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import threading
 from collections import deque
@@ -131,7 +132,7 @@ class GroupCommit:
         assert self._loop is not None
         waiting = len(self._waiting)
         if self._patience.gathers(waiting):
-            self._soon(self._start)
+            self._look_again(self._start)
         elif (seconds := self._patience.pause_seconds(waiting)) > 0:
             self._pause = self._loop.call_later(seconds, self._end_pause)
         else:
@@ -149,7 +150,7 @@ class GroupCommit:
             self._refuse_waiting(error)
             return
         if self._patience.seeks(taken):
-            self._soon(self._seek_turn)
+            self._look_again(self._seek_turn)
         elif taken:
             self._run_batch()
         else:
@@ -158,6 +159,14 @@ class GroupCommit:
     def _soon(self, call: Callable[[], None]) -> None:
         assert self._loop is not None
         self._loop.call_soon(call)
+
+    def _look_again(self, call: Callable[[], None]) -> None:
+        """Call soon, after whoever else wants the processor: it may be the one waited for.
+
+        With two workers and a client on two processors, 1.03 to 1.07 times the puts.
+        """
+        os.sched_yield()
+        self._soon(call)
 
     def _run_batch(self) -> None:
         batch = Batch()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from hashrange.trials import Trials
 from hashrange.wire.edge import (
     HEADERS_TOO_LARGE,
     MALFORMED,
@@ -30,7 +31,6 @@ from hashrange.wire.edge import (
     overloaded,
 )
 from hashrange.wire.messages import Head, Headers, HttpAnswer, HttpRequest, lower_names
-from hashrange.wire.trials import Trials
 
 if TYPE_CHECKING:
     from hashrange.wire.server import Server

@@ -7,10 +7,11 @@ to be woken, and has lost what its caches held. That is tried less often when no
 from __future__ import annotations
 
 import asyncio
+import os
 from time import perf_counter
 from typing import final
 
-from hashrange.wire.trials import Trials
+from hashrange.trials import Trials
 
 
 @final
@@ -42,6 +43,9 @@ class Vigil:
 
     def _look(self) -> None:
         if perf_counter() < self._ends_at:
+            # To let the client have the processor, if it waits for it: with two workers on two
+            # processors, gets with 4 connections had a p99 of 2.1 ms without, 0.5 with.
+            os.sched_yield()
             self._loop.call_soon(self._look)
             return
         self._is_looking = False
