@@ -93,4 +93,4 @@ class Turn:
             is_alone = len(self._responses) == 1
             self.flush()
             if is_alone:
-                self._vigil.begin()
+                self._vigil.begin(gives_way=self.is_shared)

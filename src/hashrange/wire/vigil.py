@@ -18,17 +18,24 @@ from hashrange.trials import Trials
 class Vigil:
     """Keeps an event loop from sleeping for a moment; one per server process."""
 
-    __slots__ = ("_ends_at", "_is_looking", "_loop", "_seconds", "_trials")
+    __slots__ = ("_ends_at", "_gives_way", "_is_looking", "_loop", "_seconds", "_trials")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         self._loop = loop
         self._seconds = seconds
         self._trials = Trials()
         self._ends_at = 0.0
+        self._gives_way = False
         self._is_looking = False
 
-    def begin(self) -> None:
-        """Stay awake from now on, unless that was in vain lately."""
+    def begin(self, gives_way: bool) -> None:
+        """Stay awake from now on, unless that was in vain lately.
+
+        Where there are more clients, one may be waiting for the processor, and `gives_way` lets it
+        go first: with two workers on two processors, gets with 4 connections had a p99 of 2.1 ms
+        without, 0.5 with. A lone client would be answered 2 to 4 % later.
+        """
+        self._gives_way = gives_way
         if self._seconds > 0 and self._trials.is_due():
             self._ends_at = perf_counter() + self._seconds
             if not self._is_looking:
@@ -43,9 +50,8 @@ class Vigil:
 
     def _look(self) -> None:
         if perf_counter() < self._ends_at:
-            # To let the client have the processor, if it waits for it: with two workers on two
-            # processors, gets with 4 connections had a p99 of 2.1 ms without, 0.5 with.
-            os.sched_yield()
+            if self._gives_way:
+                os.sched_yield()
             self._loop.call_soon(self._look)
             return
         self._is_looking = False
