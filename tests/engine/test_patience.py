@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from hashrange.engine import sqlite_patience
 from hashrange.engine.sqlite_patience import Patience
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_patience, "perf_counter", lambda: 0.0)
 
 
 def test_a_batch_waits_until_it_is_as_large_as_the_last_one() -> None:
@@ -24,6 +30,14 @@ def test_who_comes_alone_waits_for_a_bounded_time_and_in_the_end_not_at_all() ->
         while patience.gathers(1):
             turns[-1] += 1
     assert turns == [50, 50, 0, 0]
+
+
+def test_turns_that_take_long_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience = Patience(0.002)
+    assert not patience.gathers(4)
+    assert patience.gathers(1)
+    monkeypatch.setattr(sqlite_patience, "perf_counter", lambda: 0.003)
+    assert not patience.gathers(1)
 
 
 def test_a_burst_is_forgotten_soon() -> None:
