@@ -35,6 +35,10 @@ class Process:
             accepted.close()
             self.acceptor.note_departure()
 
+    def stop(self) -> None:
+        self.acceptor.stop()
+        self.leave()
+
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
@@ -63,8 +67,7 @@ def test_connections_are_spread_evenly(listening: socket.socket) -> None:
         await until_taken(28, *processes)
         assert len(processes[1].taken) >= 6
         for process in processes:
-            process.acceptor.stop()
-            process.leave()
+            process.stop()
         for client in clients:
             client.close()
 
@@ -85,8 +88,7 @@ def test_a_process_that_stepped_back_returns_when_it_has_no_more_than_others(
         assert len(own.taken) == 1
         own.leave()
         await until_taken(1, own)
-        own.acceptor.stop()
-        own.leave()
+        own.stop()
         other.entrance.listening.close()
         for client in clients:
             client.close()
@@ -102,8 +104,7 @@ def test_a_process_does_not_wait_for_one_that_takes_nothing(listening: socket.so
         clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
         await until_taken(20, busy)
         assert idle.taken == []
-        busy.acceptor.stop()
-        busy.leave()
+        busy.stop()
         idle.entrance.listening.close()
         for client in clients:
             client.close()
