@@ -96,6 +96,46 @@ def test_a_process_that_stepped_back_returns_when_it_has_no_more_than_others(
     uvloop.run(scenario())
 
 
+def test_a_process_that_stepped_back_returns_when_another_has_come(
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(entrance, "_LOOKS_MAX", 1_000_000)
+        shared = Entrance(listening, 2)
+        other, own = Process(shared, 0), Process(shared, 1)
+        own.acceptor.start()
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(3)]
+        await until_taken(1, own)
+        await asyncio.sleep(0.05)
+        assert len(own.taken) == 1
+        other.entrance.count(+1)
+        await until_taken(2, own)
+        own.stop()
+        other.entrance.listening.close()
+        for client in clients:
+            client.close()
+
+    uvloop.run(scenario())
+
+
+def test_many_are_taken_in_few_turns_of_the_loop(listening: socket.socket) -> None:
+    async def scenario() -> None:
+        listening.listen(100)
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(50)]
+        process = Process(Entrance(listening), 0)
+        process.acceptor.start()
+        turns = 0
+        while len(process.taken) < 50:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns < 25
+        process.stop()
+        for client in clients:
+            client.close()
+
+    uvloop.run(scenario())
+
+
 def test_a_process_does_not_wait_for_one_that_takes_nothing(listening: socket.socket) -> None:
     async def scenario() -> None:
         shared = Entrance(listening, 2)

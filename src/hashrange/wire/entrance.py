@@ -2,7 +2,7 @@
 
 The kernel would deal connections out at random: of sixteen, eleven to one of two processes and five
 to the other is nothing unusual, and who shares a process with ten others waits longer. So a process
-takes one connection at a time, and while another has fewer, leaves it a moment to come first.
+takes connections only while no other has fewer, and leaves that one a moment to come first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ _LOGGER = logging.getLogger("hashrange.wire")
 
 _BACKLOG: Final = 1024
 _COUNT_BYTES: Final = 8
-# Long enough for a process that waits for the disk to come back: of 4 connections that came at once
-# and began to write, with a millisecond one process often had 3.
-_YIELD_SECONDS: Final = 0.005
+# How often a process that stepped back looks whether the other has come, and how many times. That is
+# long enough for one that waits for the disk: of 4 connections that came at once and began to
+# write, one process often had 3 when it waited only a millisecond.
+_YIELD_SECONDS: Final = 0.001
+_LOOKS_MAX: Final = 5
+# In one turn of the event loop; then those who are in are answered first. When each turn took one,
+# the last of 64 that came at once waited for as many turns, with all before it answered in each.
+_TAKEN_MAX: Final = 64
 # When there is no descriptor or no memory for another connection.
 _REST_SECONDS: Final = 1.0
-# Among many connections, one in sixteen more than another process has is no reason to wait.
-_TOLERATED_PART: Final = 16
+_STEP_PART: Final = 16
 
 
 @final
@@ -51,8 +55,12 @@ class Entrance:
     @property
     def is_ahead(self) -> bool:
         """Whether another process has clearly fewer connections than this one."""
-        own = self._counts[self._index]
-        return own > min(self._counts) + own // _TOLERATED_PART
+        return self._counts[self._index] >= min(self._counts) + self.step
+
+    @property
+    def step(self) -> int:
+        """How many connections to take at once: of many, one in sixteen more is no matter."""
+        return 1 + self._counts[self._index] // _STEP_PART
 
 
 @final
@@ -70,6 +78,7 @@ class Acceptor:
         self._listening = entrance.listening
         self._welcome = welcome
         self._return: asyncio.TimerHandle | None = None
+        self._looks = 0
 
     def start(self) -> None:
         """Take connections in from now on."""
@@ -93,29 +102,43 @@ class Acceptor:
             self._come_back()
 
     def _offer(self) -> None:
-        if self._entrance.is_ahead:
-            self._step_back(_YIELD_SECONDS)
-        else:
-            self._take()
+        for _ in range(_TAKEN_MAX):
+            if self._entrance.is_ahead:
+                self._step_back(_YIELD_SECONDS, _LOOKS_MAX)
+                return
+            if not self._take():
+                return
 
-    def _take(self) -> None:
+    def _take(self) -> bool:
+        """Take a connection in if there is one; tell whether there may be another."""
         try:
             accepted, _ = self._listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return  # another process was quicker, or the client is gone
+            return False  # another process was quicker, or the client is gone
         except OSError as error:
             _LOGGER.error("no connection can be accepted for a moment: %s", error)
             self._step_back(_REST_SECONDS)
-            return
+            return False
         # At once, not when it has been welcomed: the next one may be there before that.
         self._entrance.count(+1)
         self._welcome(accepted)
+        return True
 
-    def _step_back(self, seconds: float) -> None:
+    def _step_back(self, seconds: float, looks: int = 1) -> None:
         self._loop.remove_reader(self._listening)
-        self._return = self._loop.call_later(seconds, self._come_back)
+        self._looks = looks
+        self._return = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._looks -= 1
+        if self._looks > 0 and self._entrance.is_ahead:
+            self._return = self._loop.call_later(_YIELD_SECONDS, self._look)
+        else:
+            self._come_back()
 
     def _come_back(self) -> None:
         self._return = None
         self._loop.add_reader(self._listening, self._offer)
-        self._take()  # what nobody else took meanwhile
+        for _ in range(self._entrance.step):  # what nobody else took meanwhile
+            if not self._take():
+                return
