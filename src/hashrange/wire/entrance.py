@@ -18,8 +18,8 @@ _LOGGER = logging.getLogger("hashrange.wire")
 
 _BACKLOG: Final = 1024
 _COUNT_BYTES: Final = 8
-# How often a process that stepped back looks whether the other has come, and how many times. That is
-# long enough for one that waits for the disk: of 4 connections that came at once and began to
+# How often a process that stepped back looks whether the other has come, and how many times. That
+# is long enough for one that waits for the disk: of 4 connections that came at once and began to
 # write, one process often had 3 when it waited only a millisecond.
 _YIELD_SECONDS: Final = 0.001
 _LOOKS_MAX: Final = 5
