@@ -22,6 +22,7 @@ help: ## Show this list
 $(READY): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src  # else the first start takes 0.4 s instead of 0.2
 	@touch $@
 
 serve: $(READY) ## Start a server on 127.0.0.1:8000 with its data in ./hashrange-data

@@ -52,6 +52,9 @@ def main() -> None:
     for part in arguments.parts:
         if part != "report":
             rows = _run(part, chosen, options, arguments)
+            if not rows:
+                sys.stdout.write(f"{part}: nothing was measured (see bench/README.md)\n")
+                continue
             about = _about(chosen, options)
             if part == "throughput" and part in results:
                 earlier = results[part]

@@ -8,7 +8,6 @@ Each runs in a process of its own, since both hook into botocore:
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import random
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from bench.servers import PEERS
 from bench.workloads import (
     FEEDS,
     PARTITION_ITEMS,
@@ -31,6 +31,7 @@ from bench.workloads import (
     table_definitions,
 )
 
+_MOTO_PYTHON = PEERS / "moto/bin/python"
 _ITEMS = 200
 _METHODS = {
     "get": "get_item",
@@ -44,9 +45,10 @@ _METHODS = {
 
 def measure_in_process(seconds: int) -> list[dict[str, Any]]:
     """Return the microseconds each call takes; nothing when moto is not installed."""
-    if importlib.util.find_spec("moto") is None:
+    if not _MOTO_PYTHON.exists():
         return []
-    ours, moto = (_run(name, seconds) for name in ("hashrange", "moto"))
+    ours = _run(sys.executable, "hashrange", seconds)
+    moto = _run(str(_MOTO_PYTHON), "moto", seconds)
     return [
         {"call": name, "hashrange_us": ours[name], "moto_us": moto[name]}
         for name in ours
@@ -54,14 +56,14 @@ def measure_in_process(seconds: int) -> list[dict[str, Any]]:
     ]
 
 
-def _run(name: str, seconds: int) -> dict[str, float]:
+def _run(python: str, name: str, seconds: int) -> dict[str, float]:
     environment = {
         **os.environ,
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    command = [sys.executable, "-m", "bench.in_process", name, str(seconds)]
+    command = [python, "-m", "bench.in_process", name, str(seconds)]
     output = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
     times: dict[str, float] = json.loads(output)
     return times
