@@ -74,11 +74,12 @@ def test_connections_are_spread_evenly(listening: socket.socket) -> None:
     uvloop.run(scenario())
 
 
+@pytest.mark.parametrize("reason", ["own connections are closed", "another has come"])
 def test_a_process_that_stepped_back_returns_when_it_has_no_more_than_others(
-    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     async def scenario() -> None:
-        monkeypatch.setattr(entrance, "_YIELD_SECONDS", 2 * WAIT_SECONDS_MAX)
+        monkeypatch.setattr(entrance, "_LOOKS_MAX", 1_000_000)
         shared = Entrance(listening, 2)
         other, own = Process(shared, 0), Process(shared, 1)
         own.acceptor.start()
@@ -86,30 +87,12 @@ def test_a_process_that_stepped_back_returns_when_it_has_no_more_than_others(
         await until_taken(1, own)
         await asyncio.sleep(0.05)
         assert len(own.taken) == 1
-        own.leave()
-        await until_taken(1, own)
-        own.stop()
-        other.entrance.listening.close()
-        for client in clients:
-            client.close()
-
-    uvloop.run(scenario())
-
-
-def test_a_process_that_stepped_back_returns_when_another_has_come(
-    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def scenario() -> None:
-        monkeypatch.setattr(entrance, "_LOOKS_MAX", 1_000_000)
-        shared = Entrance(listening, 2)
-        other, own = Process(shared, 0), Process(shared, 1)
-        own.acceptor.start()
-        clients = [socket.create_connection(listening.getsockname()) for _ in range(3)]
-        await until_taken(1, own)
-        await asyncio.sleep(0.05)
-        assert len(own.taken) == 1
-        other.entrance.count(+1)
-        await until_taken(2, own)
+        if reason == "another has come":
+            other.entrance.count(+1)
+            await until_taken(2, own)
+        else:
+            own.leave()
+            await until_taken(1, own)
         own.stop()
         other.entrance.listening.close()
         for client in clients:
@@ -125,9 +108,10 @@ def test_many_are_taken_in_few_turns_of_the_loop(listening: socket.socket) -> No
         process = Process(Entrance(listening), 0)
         process.acceptor.start()
         turns = 0
-        while len(process.taken) < 50:
-            await asyncio.sleep(0)
-            turns += 1
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            while len(process.taken) < 50:
+                await asyncio.sleep(0)
+                turns += 1
         assert turns < 25
         process.stop()
         for client in clients:

@@ -95,11 +95,8 @@ class Acceptor:
         self._listening.close()
 
     def note_departure(self) -> None:
-        """Take note that a connection is closed, which may end the reason to step back."""
+        """Take note that a connection is closed."""
         self._entrance.count(-1)
-        if self._return is not None and not self._entrance.is_ahead:
-            self._return.cancel()
-            self._come_back()
 
     def _offer(self) -> None:
         for _ in range(_TAKEN_MAX):
