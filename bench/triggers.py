@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.servers import KINDS, running
-from hashrange.cli.calls import Endpoint
+from hashrange.cli.http_calls import Endpoint
 
 _PAUSE_SECONDS = 0.01
 _WAIT_SECONDS_MAX = 120.0

@@ -19,8 +19,8 @@ from hashrange.api.registry import OPERATIONS
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.engine.base import Engine
-from hashrange.engine.memory import MemoryEngine
-from hashrange.engine.sqlite import (
+from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.engine.sqlite.engine import (
     DataDirectoryError,
     SqliteEngine,
     acquire_directory,
@@ -30,20 +30,20 @@ from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.services.backfill import Backfill
 from hashrange.services.expiry import Expiry
-from hashrange.services.retention import drop_old_tokens
-from hashrange.services.streams import StreamKeeper
+from hashrange.services.stream_keeper import StreamKeeper
+from hashrange.services.token_retention import drop_old_tokens
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.storage.triggers import TriggerStore
-from hashrange.wire.bounds import Bounds
-from hashrange.wire.credentials import CredentialsFileError, load_credentials
+from hashrange.wire.auth.credentials import CredentialsFileError, load_credentials
+from hashrange.wire.auth.sigv4 import Authenticator, OpenDoor, Verifier
 from hashrange.wire.dispatch import Dispatcher
-from hashrange.wire.edge import Edge
-from hashrange.wire.entrance import Entrance
-from hashrange.wire.rest import Rest
-from hashrange.wire.server import Server
-from hashrange.wire.signature import Authenticator, OpenDoor, Verifier
+from hashrange.wire.http.bounds import Bounds
+from hashrange.wire.http.listener import SharedListener
+from hashrange.wire.http.router import Router
+from hashrange.wire.http.server import Server
+from hashrange.wire.protocols.rest_json import RestJson
 from hashrange.wire.trigger_routes import trigger_routes
 
 _LOGGER = logging.getLogger("hashrange.app")
@@ -113,7 +113,7 @@ def delays_of(settings: Settings) -> Delays:
 
 
 def bounds_of(settings: Settings, awake_seconds: float = 0) -> Bounds:
-    """Return the bounds of the HTTP edge."""
+    """Return the bounds of the HTTP router."""
     return Bounds(
         connections_max=settings.max_connections,
         in_flight_max=settings.max_in_flight,
@@ -224,7 +224,7 @@ class Application:
         self._database: Database | None = None
         self._server: Server | None = None
 
-    async def start(self, entrance: Entrance) -> None:
+    async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
         database = Database(
@@ -232,7 +232,7 @@ class Application:
             self._clock,
             delays_of(settings),
             expiry_delay_seconds=settings.ttl_delay,
-            address=address_of(entrance.listening),
+            address=address_of(listener.listening),
             functions=settings.functions,
             triggers=settings.triggers,
         )
@@ -240,10 +240,10 @@ class Application:
         bounds = bounds_of(settings, self._awake_seconds)
         is_private = is_loopback(settings.host) or settings.credentials is not None
         routes = trigger_routes(database.trigger_store, is_private=is_private)
-        rest = Rest(routes, database.dispatcher, self._authenticator)
-        edge = Edge(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
-        self._server = Server(edge, bounds, database.engine.note_clients)
-        self._server.start(entrance)
+        rest = RestJson(routes, database.dispatcher, self._authenticator)
+        router = Router(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
+        self._server = Server(router, bounds, database.engine.note_clients)
+        self._server.start(listener)
         if self._is_keeper:
             database.start_services()
 

@@ -33,7 +33,7 @@ from hashrange.app import (
 )
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
-from hashrange.wire.entrance import Entrance
+from hashrange.wire.http.listener import SharedListener
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
 
@@ -48,7 +48,7 @@ _KILL_GRACE_SECONDS: Final = 5.0
 # How long the event loop may keep the interpreter from the thread that commits. With the usual 5 ms
 # a finished commit waits until the loop has nothing left to do: 6 to 10 % fewer puts.
 _SWITCH_SECONDS: Final = 0.00003
-# How long a lone client's next request is waited for awake (see `wire/vigil`): longer than it takes
+# How long a lone client's next request is waited for awake (see `busy_wait`): longer than it takes
 # to come after a durable put.
 _AWAKE_SECONDS: Final = 0.0002
 # New containers before a collection, and collections before an older generation is looked at.
@@ -71,19 +71,19 @@ def serve(settings: Settings, announce: Announce) -> None:
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
-    entrance = Entrance(listening, settings.workers)
+    listener = SharedListener(listening, settings.workers)
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(make_application(True), entrance, lambda: announce(host, port))
+            _run_process(make_application(True), listener, lambda: announce(host, port))
         else:
-            supervisor = _Supervisor(settings, make_application, entrance)
+            supervisor = _Supervisor(settings, make_application, listener)
             supervisor.run(lambda: announce(host, port))
 
 
 def _run_process(
     application: Application,
-    entrance: Entrance,
+    listener: SharedListener,
     on_ready: Callable[[], None],
     parent: int | None = None,
 ) -> None:
@@ -92,7 +92,7 @@ def _run_process(
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        await application.start(entrance)
+        await application.start(listener)
         if parent is None:
             for number in _STOP_SIGNALS:
                 loop.add_signal_handler(number, _stop_or_quit, stop)
@@ -138,11 +138,11 @@ class _Supervisor:
         self,
         settings: Settings,
         make_application: Callable[[bool], Application],
-        entrance: Entrance,
+        listener: SharedListener,
     ) -> None:
         self._settings = settings
         self._make_application = make_application
-        self._entrance = entrance
+        self._listener = listener
         self._workers: dict[int, _Worker] = {}
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
@@ -175,10 +175,10 @@ class _Supervisor:
             # The terminal sends its interrupt to everybody; the parent decides what it means.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
-            self._entrance.enter(index)
+            self._listener.enter(index)
             _run_process(
                 self._make_application(index == 0),
-                self._entrance,
+                self._listener,
                 lambda: _write_byte(self._ready_write),
                 parent=self._alive_read,
             )
@@ -233,7 +233,7 @@ class _Supervisor:
     def _stop_all(self) -> None:
         """Stop the workers, at the latest when the deadline has passed."""
         # The workers close theirs, and nobody is kept waiting at a door that no one will open.
-        self._entrance.listening.close()
+        self._listener.listening.close()
         self._signal_all(signal.SIGTERM)
         deadline = time.monotonic() + self._settings.stop_timeout + _KILL_GRACE_SECONDS
         while self._workers:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hashrange.api import event_sources, functions
+from hashrange.api.triggers import event_sources, functions
 from hashrange.errors import ClientError
 from hashrange.model.triggers import KINDS, FunctionRecord, MappingRecord
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hashrange.engine.base import Engine
-from hashrange.engine.memory import MemoryEngine
-from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
+from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 
 TEST_SECONDS_MAX = 30
 

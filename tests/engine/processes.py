@@ -12,7 +12,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from hashrange.engine.base import Changes
-from hashrange.engine.sqlite import Durability, SqliteEngine
+from hashrange.engine.sqlite.engine import Durability, SqliteEngine
 from hashrange.errors import StaleEpochError
 from tests.engine.decisions import Rows, Write, increment, plain
 

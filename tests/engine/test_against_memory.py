@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from hashrange.engine.base import Changes, Engine
-from hashrange.engine.memory import MemoryEngine
-from hashrange.engine.sqlite import SqliteEngine, acquire_directory
+from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
 from tests.engine.decisions import Rows, Write
 
 STORES = ("a", "b", "c")

@@ -14,15 +14,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hashrange.engine import sqlite_files
-from hashrange.engine.sqlite import DataDirectoryError, SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_files import (
+from hashrange.engine.sqlite import data_directory
+from hashrange.engine.sqlite.data_directory import (
     APPLICATION_ID,
     DATABASE_NAME,
     FORMAT_VERSION,
     join_directory,
     wait_for_workers,
 )
+from hashrange.engine.sqlite.engine import DataDirectoryError, SqliteEngine, acquire_directory
 from tests.engine.decisions import plain
 
 
@@ -52,7 +52,7 @@ def test_a_second_server_is_told_who_has_the_directory(tmp_path: Path) -> None:
 def test_another_process_is_refused_as_well(tmp_path: Path) -> None:
     lock = acquire_directory(tmp_path)
     script = (
-        "import sys; from hashrange.engine.sqlite import *\n"
+        "import sys; from hashrange.engine.sqlite.engine import *\n"
         "try: acquire_directory(sys.argv[1])\n"
         "except DataDirectoryError as error: sys.exit(str(error))"
     )
@@ -101,14 +101,14 @@ def test_nobody_else_is_waited_for(tmp_path: Path) -> None:
     lock = acquire_directory(tmp_path)
     begin = time.monotonic()
     wait_for_workers(tmp_path)
-    assert time.monotonic() - begin < sqlite_files._ENDING_SECONDS_MAX
+    assert time.monotonic() - begin < data_directory._ENDING_SECONDS_MAX
     lock.release()
 
 
 def test_workers_are_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_files, "_ENDING_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(data_directory, "_ENDING_SECONDS_MAX", 0.05)
     acquire_directory(tmp_path).release()
     worker = join_directory(tmp_path)
     process = _ended_process()

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from hashrange.engine.base import Changes
-from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
+from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, UnknownOutcomeError
 from tests.engine.decisions import Rows, Write, increment, plain
 

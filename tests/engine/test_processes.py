@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
+from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import StaleEpochError
 from tests.engine.decisions import plain, put
 from tests.engine.processes import (
@@ -115,7 +115,7 @@ def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
         engine = SqliteEngine.open(tmp_path)
         await engine.write(plain(epoch_step=True))
         # What a process killed between its commit and the sharing leaves behind.
-        engine._board.set_epoch(0)
+        engine._shared.set_epoch(0)
         assert engine.epoch() == 0
         with pytest.raises(StaleEpochError):
             await engine.write(plain(epoch=0))

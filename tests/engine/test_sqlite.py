@@ -14,9 +14,9 @@ from types import FrameType
 
 import pytest
 
-from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_connection import open_connection
-from hashrange.engine.sqlite_files import DATABASE_NAME
+from hashrange.engine.sqlite.connection import open_connection
+from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import EngineError
 from tests.engine.decisions import plain, put
 from tests.engine.slow_disk import SlowDisk

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from hashrange.engine.base import Changes
-from hashrange.engine.sqlite import SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_board import BOARD_NAME, Board
-from hashrange.engine.sqlite_files import LOG_NAME
-from hashrange.engine.sqlite_sync import open_file
+from hashrange.engine.sqlite.data_directory import LOG_NAME
+from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
+from hashrange.engine.sqlite.log_sync import open_file
+from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
 from hashrange.errors import EngineError, UnknownOutcomeError
 from tests.engine.decisions import Rows, Write, plain, put
 from tests.faults.power import IN_THREAD, ON_LOOP, Recorder
@@ -232,20 +232,20 @@ async def test_a_log_that_the_disk_may_lack_is_written_once_more_at_the_next_sta
 
 
 def test_ranges_within_a_stripe_ask_for_that_stripe_alone(tmp_path: Path) -> None:
-    with Board(tmp_path) as board:
-        board.begin_commit(1, [b"ab1", b"cd"])
-        board.begin_commit(2, [b"ef", b"x", b""])
-        assert board.newest_commit([("t", b"ab2")]) == 1
-        assert board.newest_commit([("t", b"ab"), ("u", b"ef3"), ("t", b"zz")]) == 2
-        assert board.newest_commit([("t", b"zz")]) == 0
-        assert board.newest_commit([("t", b"")]) == board.newest_commit([("t", b"x")]) == 2
-        assert board.newest_between(b"ab", b"ab\xff") == 1
-        assert board.newest_between(b"zz", b"zz\xff") == 0
-        assert board.newest_between(b"ab", b"cd") == 2
-        assert board.newest_between(b"", b"\xff") == board.newest_between(b"a", b"ab") == 2
-        board.begin_commit(3, None)
-        assert board.newest_commit([("t", b"zz")]) == 3
-        assert board.synced() == 0
+    with SharedState(tmp_path) as shared:
+        shared.begin_commit(1, [b"ab1", b"cd"])
+        shared.begin_commit(2, [b"ef", b"x", b""])
+        assert shared.newest_commit([("t", b"ab2")]) == 1
+        assert shared.newest_commit([("t", b"ab"), ("u", b"ef3"), ("t", b"zz")]) == 2
+        assert shared.newest_commit([("t", b"zz")]) == 0
+        assert shared.newest_commit([("t", b"")]) == shared.newest_commit([("t", b"x")]) == 2
+        assert shared.newest_between(b"ab", b"ab\xff") == 1
+        assert shared.newest_between(b"zz", b"zz\xff") == 0
+        assert shared.newest_between(b"ab", b"cd") == 2
+        assert shared.newest_between(b"", b"\xff") == shared.newest_between(b"a", b"ab") == 2
+        shared.begin_commit(3, None)
+        assert shared.newest_commit([("t", b"zz")]) == 3
+        assert shared.synced() == 0
 
 
 def test_a_file_of_the_system_is_rewritten_as_it_is(tmp_path: Path) -> None:
@@ -274,9 +274,9 @@ def test_the_last_engine_of_a_process_closes_the_file_of_all(tmp_path: Path) -> 
 
 def test_the_board_has_its_room_on_disk_before_it_is_mapped(tmp_path: Path) -> None:
     for size in (0, 24):
-        path = tmp_path / BOARD_NAME
+        path = tmp_path / SHARED_STATE_NAME
         path.write_bytes(bytes(size))
-        Board(tmp_path).close()
+        SharedState(tmp_path).close()
         found = path.stat()
         assert found.st_size > 32_768
         assert found.st_blocks * 512 >= found.st_size

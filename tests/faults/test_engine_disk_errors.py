@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hashrange.engine.sqlite import Durability, SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_files import DATABASE_NAME
+from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import CorruptionError, EngineError, StorageFullError, UnknownOutcomeError
 from tests.engine.decisions import increment, plain, put
 from tests.faults.power import IN_THREAD, ON_LOOP, Recorder, images, restore

@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hashrange.engine.sqlite import SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_files import DATABASE_NAME
+from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
 from tests.engine.decisions import plain
 from tests.engine.processes import CONTEXT, append_until_killed
 

@@ -11,8 +11,13 @@ import apsw
 import pytest
 
 from hashrange.engine.base import Changes
-from hashrange.engine.sqlite import DataDirectoryError, Durability, SqliteEngine, acquire_directory
-from hashrange.engine.sqlite_files import DATABASE_NAME
+from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.engine import (
+    DataDirectoryError,
+    Durability,
+    SqliteEngine,
+    acquire_directory,
+)
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from tests.engine.decisions import Rows, Write, plain
 from tests.faults.power import IN_THREAD, ON_LOOP, Event, Recorder, Told, images, restore

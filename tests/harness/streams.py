@@ -8,9 +8,9 @@ from typing import Any
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
-from hashrange.engine.memory import MemoryEngine
+from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.storage.catalog import Delays
-from hashrange.wire.identity import Identity
+from hashrange.wire.auth.identity import Identity
 
 STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 KEYS = {

@@ -3,22 +3,22 @@
 import asyncio
 from typing import Any
 
-from hashrange.api import requests
-from hashrange.api.create_table import create_table
 from hashrange.api.operation import Context, Operation
-from hashrange.api.tables import (
+from hashrange.api.shapes import requests
+from hashrange.api.tables.create_table import create_table
+from hashrange.api.tables.other_operations import (
     delete_table,
     describe_endpoints,
     describe_limits,
     describe_table,
     list_tables,
 )
-from hashrange.api.tags import list_tags_of_resource, tag_resource, untag_resource
-from hashrange.api.time_to_live import describe_time_to_live, update_time_to_live
-from hashrange.api.update_table import update_table
+from hashrange.api.tables.tags import list_tags_of_resource, tag_resource, untag_resource
+from hashrange.api.tables.time_to_live import describe_time_to_live, update_time_to_live
+from hashrange.api.tables.update_table import update_table
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
-from hashrange.engine.memory import MemoryEngine
+from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.errors import ClientError
 from hashrange.services.backfill import Backfill
 from hashrange.storage.catalog import Catalog, Delays

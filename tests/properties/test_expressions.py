@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.api.arguments import (
+from hashrange.api.items.arguments import (
     read_get_arguments,
     read_query_arguments,
     read_scan_arguments,

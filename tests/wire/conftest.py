@@ -11,12 +11,12 @@ import uvloop
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageFullError, ValidationException
-from hashrange.wire.bounds import Bounds
+from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
 from hashrange.wire.dispatch import Dispatcher
-from hashrange.wire.edge import Edge
-from hashrange.wire.entrance import Entrance
-from hashrange.wire.server import Server
-from hashrange.wire.signature import Credential, OpenDoor, Verifier
+from hashrange.wire.http.bounds import Bounds
+from hashrange.wire.http.listener import SharedListener
+from hashrange.wire.http.router import Router
+from hashrange.wire.http.server import Server
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=local/20260101/eu-west-1/dynamodb/aws4_request, "
@@ -73,9 +73,9 @@ class RunningServer:
         if self.credentials:
             keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
             authenticator = Verifier(keys, SystemClock())
-        edge = Edge(self._dispatcher(), authenticator, self.bounds, "us-east-1")
-        self.server = Server(edge, self.bounds, self.clients.append)
-        self.server.start(Entrance(listening))
+        router = Router(self._dispatcher(), authenticator, self.bounds, "us-east-1")
+        self.server = Server(router, self.bounds, self.clients.append)
+        self.server.start(SharedListener(listening))
         self._started.set()
         await self.stop_asked.wait()
         await self.server.stop()

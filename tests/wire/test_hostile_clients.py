@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from hashrange.wire.bounds import Bounds
+from hashrange.wire.http.bounds import Bounds
 from tests.wire.conftest import eventually, post
 
 QUICK = {"tick_seconds": 0.02, "stop_seconds": 2}

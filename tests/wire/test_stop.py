@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.wire.bounds import Bounds
+from hashrange.wire.http.bounds import Bounds
 from tests.wire.conftest import eventually, post
 
 

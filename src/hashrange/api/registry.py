@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from typing import Final
 
-from hashrange.api import requests, statement_requests
-from hashrange.api.batches import batch_get_item, batch_write_item
-from hashrange.api.create_table import create_table
-from hashrange.api.delete_item import delete_item
-from hashrange.api.get_item import get_item
+from hashrange.api.items.batches import batch_get_item, batch_write_item
+from hashrange.api.items.delete_item import delete_item
+from hashrange.api.items.get_item import get_item
+from hashrange.api.items.put_item import put_item
+from hashrange.api.items.query import query
+from hashrange.api.items.scan import scan
+from hashrange.api.items.transactions import transact_get_items, transact_write_items
+from hashrange.api.items.update_item import update_item
 from hashrange.api.operation import Operation
-from hashrange.api.put_item import put_item
-from hashrange.api.query import query
-from hashrange.api.scan import scan
-from hashrange.api.statement_transactions import execute_transaction
-from hashrange.api.statements import batch_execute_statement, execute_statement
-from hashrange.api.streams import (
+from hashrange.api.partiql import requests as statement_requests
+from hashrange.api.partiql.statements import batch_execute_statement, execute_statement
+from hashrange.api.partiql.transactions import execute_transaction
+from hashrange.api.shapes import requests
+from hashrange.api.streams.operations import (
     describe_stream,
     get_records,
     get_shard_iterator,
     list_streams,
 )
-from hashrange.api.tables import (
+from hashrange.api.tables.create_table import create_table
+from hashrange.api.tables.other_operations import (
     delete_table,
     describe_endpoints,
     describe_limits,
     describe_table,
     list_tables,
 )
-from hashrange.api.tags import list_tags_of_resource, tag_resource, untag_resource
-from hashrange.api.time_to_live import describe_time_to_live, update_time_to_live
-from hashrange.api.transactions import transact_get_items, transact_write_items
-from hashrange.api.update_item import update_item
-from hashrange.api.update_table import update_table
+from hashrange.api.tables.tags import list_tags_of_resource, tag_resource, untag_resource
+from hashrange.api.tables.time_to_live import describe_time_to_live, update_time_to_live
+from hashrange.api.tables.update_table import update_table
 
 _ALL: Final = (
     Operation(

@@ -82,7 +82,7 @@ def _serve(flags: dict[str, object]) -> int:
         return _complain(error, status=2)
 
     from hashrange.app import StartError
-    from hashrange.cli.greeting import greet
+    from hashrange.cli.banner import greet
     from hashrange.cli.logs import set_up_logging
     from hashrange.supervisor import serve
 

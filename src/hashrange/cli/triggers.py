@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, Final
 
-from hashrange.cli.calls import DEFAULT_ENDPOINT, DEFAULT_REGION, CallError, Endpoint
+from hashrange.cli.http_calls import DEFAULT_ENDPOINT, DEFAULT_REGION, CallError, Endpoint
 
 _MAPPINGS: Final = "/2015-03-31/event-source-mappings"
 _FUNCTIONS: Final = "/_hashrange/functions"

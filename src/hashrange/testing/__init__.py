@@ -24,9 +24,9 @@ import botocore
 from hashrange.clock import VirtualClock
 from hashrange.testing import clients
 from hashrange.testing.database import LocalDatabase
+from hashrange.testing.environment import default_session, safe_environment
 from hashrange.testing.plain_items import quicken_clients
 from hashrange.testing.server import LocalServer, serve
-from hashrange.testing.surroundings import default_session, safe_environment
 
 __all__ = ["LocalDynamoDB", "LocalServer", "local", "reach_session", "serve"]
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, final
 from hashrange.app import Database, open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
-from hashrange.wire.identity import Identity, account_of
+from hashrange.wire.auth.identity import Identity, account_of
 
 Outcome = TypeVar("Outcome")
 

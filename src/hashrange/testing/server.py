@@ -14,7 +14,7 @@ from hashrange.app import Application, make_authenticator
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
 from hashrange.testing.clients import DUMMY_KEY, own_session
-from hashrange.wire.entrance import Entrance
+from hashrange.wire.http.listener import SharedListener
 
 _REGION: Final = "us-east-1"
 _WAIT_SECONDS: Final = 30.0
@@ -77,7 +77,7 @@ class _ThreadedServer:
     def start(self) -> None:
         """Return when requests are answered."""
         self._thread.start()
-        self._wait_for(self._application.start(Entrance(self._listening)))
+        self._wait_for(self._application.start(SharedListener(self._listening)))
 
     def stop(self) -> None:
         """Finish what is in flight and end the thread."""

@@ -28,8 +28,8 @@ from hashrange.errors import (
     UnknownOperationException,
     ValidationException,
 )
-from hashrange.wire.codec import decode, encode
-from hashrange.wire.identity import Identity
+from hashrange.wire.auth.identity import Identity
+from hashrange.wire.protocols.json_codec import decode, encode
 
 if TYPE_CHECKING:
     from hashrange.api.operation import Context, Operation, Request, Response

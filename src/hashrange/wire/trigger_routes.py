@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from hashrange.api import event_sources, functions
-from hashrange.api.event_sources import EventSources
-from hashrange.api.functions import FunctionCalls
 from hashrange.api.operation import Operation
+from hashrange.api.triggers import event_sources, functions
+from hashrange.api.triggers.event_sources import EventSources
+from hashrange.api.triggers.functions import FunctionCalls
 from hashrange.storage.triggers import TriggerStore
-from hashrange.wire.rest import Route
+from hashrange.wire.protocols.rest_json import Route
 
 _MAPPINGS: Final = "/2015-03-31/event-source-mappings"
 _MAPPING: Final = _MAPPINGS + "/{UUID}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.api.arguments import read_query_arguments
+from hashrange.api.items.arguments import read_query_arguments
 from hashrange.errors import ValidationException
 from hashrange.expressions.key_conditions import KeyRange
 from hashrange.model.schema import KeyPart

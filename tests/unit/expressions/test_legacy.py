@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.api.arguments import (
+from hashrange.api.items.arguments import (
     check_filter_keys,
     read_query_arguments,
     read_scan_arguments,

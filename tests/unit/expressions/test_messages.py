@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashrange.api.arguments import (
+from hashrange.api.items.arguments import (
     read_get_arguments,
     read_query_arguments,
     read_scan_arguments,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashrange.api.arguments import read_get_arguments
+from hashrange.api.items.arguments import read_get_arguments
 from hashrange.model.values import Item
 
 ITEM: Item = {

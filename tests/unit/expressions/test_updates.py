@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.api.arguments import read_write_arguments
+from hashrange.api.items.arguments import read_write_arguments
 from hashrange.errors import ValidationException
 from hashrange.expressions.updates import Update
 from hashrange.model.values import Item, Value

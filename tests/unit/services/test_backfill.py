@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
+from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import StaleEpochError
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Table

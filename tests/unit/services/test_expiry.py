@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.engine.base import Changes
-from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
+from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, StaleEpochError, UnknownOutcomeError
 from hashrange.limits import EXPIRED_SECONDS_MAX
 from hashrange.model.keys import decode_key, index_key, item_key

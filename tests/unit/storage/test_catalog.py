@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hashrange.engine.memory import Fault, MemoryEngine, PlannedFaults
+from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import (
     AccessDeniedException,
     CorruptionError,

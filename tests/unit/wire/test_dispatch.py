@@ -18,8 +18,8 @@ from hashrange.errors import (
     UnknownOutcomeError,
     ValidationException,
 )
+from hashrange.wire.auth.identity import Identity
 from hashrange.wire.dispatch import Dispatcher
-from hashrange.wire.identity import Identity
 
 IDENTITY = Identity("AKID", "000000000000", "us-east-1")
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from hashrange.api.operation import Context, Operation
-from hashrange.api.shapes import AttributeMap, Structure
+from hashrange.api.shapes.structures import AttributeMap, Structure
 from hashrange.errors import StaleEpochError
 from hashrange.wire import dispatch
+from hashrange.wire.auth.identity import Identity
 from hashrange.wire.dispatch import Dispatcher
-from hashrange.wire.identity import Identity
 from tests.harness.tables import ACCOUNT, REGION, Tables
 
 

@@ -25,7 +25,7 @@ from hashrange.services.triggers.lanes import (
     Invoke,
     Lane,
     Outcome,
-    Rest,
+    RestJson,
 )
 from hashrange.services.triggers.sources import Pulse, StreamSource, choose_lane, make_entry, rest
 from hashrange.services.triggers.targets import Invocation
@@ -174,7 +174,7 @@ class ShardRun:
         while not self._is_stopping:
             wake.clear()
             action = lane.next(self._delivery.clock.now())
-            if not isinstance(action, Rest):
+            if not isinstance(action, RestJson):
                 await self._act(lane, action)
             elif lane.is_closing and action.until is None:
                 return
@@ -188,7 +188,7 @@ class ShardRun:
             outcome = await self._invoke(action.entries)
             lane.finish(outcome, delivery.clock.now())
             result = OK if outcome.error is None else PROBLEM
-        elif not isinstance(action, Rest):
+        elif not isinstance(action, RestJson):
             now = delivery.clock.now()
             await delivery.destinations.report(delivery.mapping, self._shard_id, action, now)
             lane.discarded(action)

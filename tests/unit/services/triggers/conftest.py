@@ -8,11 +8,11 @@ import pytest
 
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
-from hashrange.engine.memory import MemoryEngine
+from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.model.triggers import FunctionRecord
 from hashrange.services.triggers import functions
 from hashrange.services.triggers.lanes import Outcome
-from hashrange.wire.identity import Identity
+from hashrange.wire.auth.identity import Identity
 
 WORLD = ("000000000000", "us-east-1")
 IDENTITY = Identity("local", *WORLD)
@@ -113,7 +113,7 @@ class World:
 
     async def map(self, function="f", start="TRIM_HORIZON", **options):
         """Register a function, if need be, and map the stream to it."""
-        from hashrange.api.event_sources import EventSources
+        from hashrange.api.triggers.event_sources import EventSources
 
         store = self.database.trigger_store
         if await store.function(WORLD, function) is None:
@@ -129,7 +129,7 @@ class World:
         return made["UUID"]
 
     async def update(self, uuid, **options):
-        from hashrange.api.event_sources import EventSources
+        from hashrange.api.triggers.event_sources import EventSources
 
         sources = EventSources(self.database.trigger_store, files_allowed=True)
         context = self.database._make_context(*WORLD)

@@ -1,0 +1,156 @@
+"""BatchGetItem and BatchWriteItem: many items, possibly of many tables, in one request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hashrange.api.items.arguments import check_batch_mixture, read_get_arguments
+from hashrange.api.items.consumed_capacity import (
+    Capacity,
+    capacity_detail,
+    collection_metrics,
+    read_units,
+    wants_collection_metrics,
+)
+from hashrange.api.items.item_writes import check_put, make_delete, make_put
+from hashrange.api.items.key_paths import check_paths
+from hashrange.api.items.keys import check_batch_put, request_key
+from hashrange.api.operation import Context, Request, Response
+from hashrange.engine.base import StoreKey
+from hashrange.errors import ValidationException
+from hashrange.expressions.projections import Projection
+from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
+from hashrange.model.schema import Table
+from hashrange.model.values import BARE, OLDER, Item, check_item
+from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, PutWrite
+
+_DUPLICATES = "Provided list of item keys contains duplicates"
+
+
+class _TableGet:
+    """The part of a BatchGetItem that concerns one table."""
+
+    __slots__ = ("consistent", "keys", "name", "projection", "request", "table")
+
+    def __init__(self, name: str, request: Request) -> None:
+        self.name = name
+        self.request = request
+        for key in request["Keys"]:
+            check_item(key, BARE)
+        self.projection: Projection | None = read_get_arguments(request)
+        self.consistent: bool = request.get("ConsistentRead", False)
+        self.table: Table
+        self.keys: list[StoreKey]
+
+    def bind(self, table: Table) -> None:
+        self.table = table
+        self.keys = [(table.store, request_key(table, key)) for key in self.request["Keys"]]
+        if len(set(self.keys)) != len(self.keys):
+            raise ValidationException(_DUPLICATES)
+        check_paths(table, self.projection)
+
+    def unprocessed(self, first: int) -> Request:
+        """Return what of this request is left to do from a key on."""
+        return {**self.request, "Keys": self.request["Keys"][first:]}
+
+
+async def batch_get_item(context: Context, request: Request) -> Response:
+    """Return the items that exist, as many as fit in one response."""
+    if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
+        raise ValidationException("Too many items requested for the BatchGetItem call")
+    check_batch_mixture(request["RequestItems"].values())
+    parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
+    for part in parts:
+        part.bind(await context.catalog.table(context.account, context.region, part.name))
+    rows = await context.engine.read([key for part in parts for key in part.keys])
+    response: Response = {"Responses": {}, "UnprocessedKeys": {}}
+    counts_units = capacity_detail(request) is not None
+    capacities: list[Capacity] = []
+    room = BATCH_GET_RESPONSE_BYTES_MAX
+    for part in parts:
+        found, rows = rows[: len(part.keys)], rows[len(part.keys) :]
+        capacity = Capacity(part.table)
+        items: list[Any] = []
+        for position, row in enumerate(found):
+            size = 0 if row is None else row_size(row)
+            if size > room:
+                room = -1
+                response["UnprocessedKeys"][part.name] = part.unprocessed(position)
+                break
+            room -= size
+            if counts_units:
+                capacity.table_units += read_units(size, consistent=part.consistent)
+            if row is not None:
+                items.append(_shown(row, part.projection))
+        response["Responses"][part.name] = items
+        capacities.append(capacity)
+    return _with_capacity(response, request, capacities)
+
+
+def _shown(row: bytes, projection: Projection | None) -> object:
+    return splice(row) if projection is None else projection.apply(unpack_item(row))
+
+
+async def batch_write_item(context: Context, request: Request) -> Response:
+    """Put and delete items, each by itself; here all of them are done together."""
+    checked = [
+        (name, [_check_request(part) for part in parts])
+        for name, parts in request["RequestItems"].items()
+    ]
+    writes: list[ItemWrite] = []
+    for name, parts in checked:
+        table = await context.catalog.table(context.account, context.region, name)
+        table_writes = [
+            make_delete(table, item, None) if size is None else _make_put(table, item, size)
+            for item, size in parts
+        ]
+        if len({write.key for write in table_writes}) != len(table_writes):
+            raise ValidationException(_DUPLICATES)
+        writes.extend(table_writes)
+    outcomes = await context.engine.write(
+        GroupWrite(writes, is_transaction=False, now=context.clock.now())
+    )
+    assert isinstance(outcomes, list)
+    response: Response = {"UnprocessedItems": {}}
+    capacities: dict[str, Capacity] = {}
+    metrics: dict[str, list[Any]] = {}
+    for write, outcome in zip(writes, outcomes, strict=True):
+        assert isinstance(outcome, ItemOutcome)
+        name = write.table.name
+        capacities.setdefault(name, Capacity(write.table)).charge_write(outcome)
+        if write.table.local_indexes:
+            metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    if metrics and wants_collection_metrics(request):
+        response["ItemCollectionMetrics"] = metrics
+    return _with_capacity(response, request, list(capacities.values()))
+
+
+def _make_put(table: Table, item: Item, size: int) -> PutWrite:
+    check_batch_put(table, item)
+    return make_put(table, item, size, None)
+
+
+def _check_request(part: Request) -> tuple[Item, int | None]:
+    """Return the item to put with its size, or the key to delete with None."""
+    put, delete = part.get("PutRequest"), part.get("DeleteRequest")
+    if (put is None) == (delete is None):
+        raise ValidationException(
+            "Supplied AttributeValue has more than one datatypes set, "
+            "must contain exactly one of the supported datatypes"
+            if put is not None
+            else "Supplied AttributeValue is empty, must contain exactly one of the supported "
+            "datatypes"
+        )
+    if put is not None:
+        return put["Item"], check_put(put["Item"], OLDER)
+    assert delete is not None
+    check_item(delete["Key"], OLDER)
+    return delete["Key"], None
+
+
+def _with_capacity(response: Response, request: Request, capacities: list[Capacity]) -> Response:
+    detail = capacity_detail(request)
+    if detail is not None:
+        response["ConsumedCapacity"] = [capacity.document(detail) for capacity in capacities]
+    return response

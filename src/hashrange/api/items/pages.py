@@ -1,0 +1,184 @@
+"""What Query and Scan share: the index they read, what Select means for it, and the response."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from hashrange.api.items.arguments import QueryArguments
+from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
+from hashrange.api.items.keys import key_of
+from hashrange.api.operation import Context, Request, Response
+from hashrange.errors import ValidationException
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.projections import Projection
+from hashrange.model.keys import item_key
+from hashrange.model.schema import Index, KeyPart, Table
+from hashrange.model.values import Item
+from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.reads import Page, Span, read_page
+
+_INVALID = "One or more parameter values were invalid: "
+
+
+@final
+class Source:
+    """What is read: a table or one of its indexes, and whether table rows must be fetched too."""
+
+    __slots__ = ("fetches", "index", "table")
+
+    def __init__(self, table: Table, index: Index | None, *, fetches: bool) -> None:
+        self.table = table
+        self.index = index
+        self.fetches = fetches
+
+    @property
+    def store(self) -> str:
+        return self.table.store if self.index is None else self.index.store
+
+    @property
+    def partition(self) -> tuple[KeyPart, ...]:
+        return (self.table.partition,) if self.index is None else self.index.partition
+
+    @property
+    def sort(self) -> tuple[KeyPart, ...]:
+        if self.index is not None:
+            return self.index.sort
+        return () if self.table.sort is None else (self.table.sort,)
+
+
+def find_source(table: Table, request: Request) -> Source:
+    """Return the table or index that a query or scan reads."""
+    return Source(table, _find_index(table, request), fetches=False)
+
+
+def check_reach(source: Source, request: Request, arguments: QueryArguments) -> None:
+    """Note whether table rows must be fetched; refuse what the index read cannot give."""
+    if source.index is not None:
+        source.fetches = _reaches_beyond(source.index, request, arguments)
+    elif request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":
+        raise ValidationException(
+            f"{_INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+
+
+def _find_index(table: Table, request: Request) -> Index | None:
+    name = request.get("IndexName")
+    if name is None:
+        return None
+    index = table.by_name.get(name)
+    if index is None:
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.is_global and request.get("ConsistentRead"):
+        raise ValidationException("Consistent reads are not supported on global secondary indexes")
+    if not index.queryable:
+        raise ValidationException(
+            f"Cannot read from backfilling global secondary index: {index.name}"
+        )
+    return index
+
+
+def _reaches_beyond(index: Index, request: Request, arguments: QueryArguments) -> bool:
+    """Tell whether attributes are wanted that the index does not hold; only local ones may.
+
+    A filter never reaches beyond: a query naming other attributes is refused, a scan finds them
+    absent.
+    """
+    if index.projected is None:
+        return False
+    if arguments.filter is not None and arguments.key_condition is not None:
+        unseen = sorted(arguments.filter.attributes - index.projected)
+        if unseen:
+            raise ValidationException(
+                f"{_INVALID}Secondary index {index.name} does not project one or more filter "
+                f"attributes: [{', '.join(unseen)}]"
+            )
+    if request.get("Select") == "ALL_ATTRIBUTES":
+        if index.is_global:
+            raise ValidationException(
+                f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary "
+                f"index {index.name} because its projection type is not ALL"
+            )
+        return True
+    if arguments.projection is None:
+        return False
+    missing = sorted(arguments.projection.attributes - index.projected)
+    if missing and index.is_global:
+        raise ValidationException(
+            f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+        )
+    return bool(missing)
+
+
+async def answer_page(
+    context: Context,
+    request: Request,
+    source: Source,
+    span: Span,
+    arguments: QueryArguments,
+) -> Response:
+    """Read one page of a span and return it as a response."""
+    page = await read_page(
+        context.engine,
+        span,
+        limit=request.get("Limit"),
+        condition=None if source.fetches else arguments.filter,
+    )
+    fetched: list[int] = []
+    if source.fetches:
+        fetched = await fetch_rows(context, source.table, page, arguments.filter)
+    response: Response = {"Count": len(page.rows), "ScannedCount": page.scanned_count}
+    if request.get("Select") != "COUNT":
+        response["Items"] = _items(page, arguments.projection)
+    if page.last_row is not None:
+        response["LastEvaluatedKey"] = key_of(
+            source.table, source.index, unpack_item(page.last_row)
+        )
+    detail = capacity_detail(request)
+    if detail is not None:
+        consistent = request.get("ConsistentRead", False)
+        units = read_units(page.scanned_bytes, consistent=consistent)
+        capacity = page_capacity(source, units, fetched, consistent=consistent)
+        response["ConsumedCapacity"] = capacity.document(detail)
+    return response
+
+
+def _items(page: Page, projection: Projection | None) -> list[Any]:
+    if projection is None:
+        return [splice(row) for row in page.rows]
+    if page.items:
+        return [projection.apply(item) for item in page.items]
+    return [projection.apply(unpack_item(row)) for row in page.rows]
+
+
+async def fetch_rows(
+    context: Context, table: Table, page: Page, condition: Condition | None
+) -> list[int]:
+    """Replace the index rows of a page by their table rows, filtered; return the sizes read."""
+    keys = [(table.store, item_key(table.parts, unpack_item(row))) for row in page.rows]
+    rows: list[bytes] = []
+    items: list[Item] = []
+    sizes: list[int] = []
+    for row in await context.engine.read(keys):
+        if row is None:
+            continue
+        sizes.append(row_size(row))
+        item = unpack_item(row)
+        if condition is None or condition.matches(item):
+            rows.append(row)
+            items.append(item)
+    page.rows = rows
+    page.items = items
+    return sizes
+
+
+def page_capacity(
+    source: Source, units: float, fetched: list[int], *, consistent: bool
+) -> Capacity:
+    """Return what a page consumed: the units of its rows and of the table rows fetched for them."""
+    if source.index is None:
+        return Capacity(source.table, units)
+    capacity = Capacity(source.table)
+    capacity.charge_index(source.index.name, units)
+    for size in fetched:
+        capacity.table_units += read_units(size, consistent=consistent)
+    return capacity

@@ -1,0 +1,68 @@
+"""Scan: every item of a table or index, or one segment of them."""
+
+from __future__ import annotations
+
+from hashrange.api.items.arguments import read_scan_arguments
+from hashrange.api.items.key_paths import check_paths
+from hashrange.api.items.pages import answer_page, check_reach, find_source
+from hashrange.api.items.start_keys import (
+    INVALID_START,
+    check_start_names,
+    check_start_parts,
+    start_position,
+)
+from hashrange.api.operation import Context, Request, Response
+from hashrange.errors import ValidationException
+from hashrange.model.values import OLDER, Item, check_item
+from hashrange.storage.layout import segment_bounds
+from hashrange.storage.reads import Span
+
+
+async def scan(context: Context, request: Request) -> Response:
+    """Return a page of the items that the filter keeps."""
+    arguments = read_scan_arguments(request)
+    segment, total_segments = _segments(request)
+    start: Item | None = request.get("ExclusiveStartKey")
+    if start is not None:
+        check_item(start, OLDER)
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
+    source = find_source(table, request)
+    if start is not None and source.index is not None:
+        check_start_names(source, start)
+        check_start_parts(start, (*source.partition, *source.sort))
+    check_reach(source, request, arguments)
+    span = Span(source.store, *segment_bounds(segment, total_segments))
+    if start is not None:
+        position = start_position(source, start)
+        if not span.holds(position):
+            raise ValidationException(
+                f"{INVALID_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
+                f"correct Segment. TotalSegments: {total_segments} Segment: {segment}"
+            )
+        span = span.after(position)
+    check_paths(table, arguments.projection)
+    check_paths(table, arguments.filter)
+    return await answer_page(context, request, source, span, arguments)
+
+
+def _segments(request: Request) -> tuple[int, int]:
+    """Return the segment and the number of segments of a parallel scan."""
+    segment, total_segments = request.get("Segment"), request.get("TotalSegments")
+    if segment is None and total_segments is None:
+        return 0, 1
+    if total_segments is None:
+        raise ValidationException(
+            "The TotalSegments parameter is required but was not present in the request "
+            "when Segment parameter is present"
+        )
+    if segment is None:
+        raise ValidationException(
+            "The Segment parameter is required but was not present in the request "
+            "when parameter TotalSegments is present"
+        )
+    if segment >= total_segments:
+        raise ValidationException(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total_segments}"
+        )
+    return segment, total_segments

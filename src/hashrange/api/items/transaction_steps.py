@@ -1,0 +1,171 @@
+"""What transactions share, whether they are written as actions or as statements.
+
+All of the writes are one decision. What is wrong with one of them cancels the transaction, with a
+reason for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from hashrange.api.items.consumed_capacity import (
+    Capacity,
+    capacity_detail,
+    collection_metrics,
+    read_units,
+    wants_collection_metrics,
+)
+from hashrange.api.items.write_refusals import CONDITION_FAILED
+from hashrange.api.operation import Context, Request, Response
+from hashrange.engine.base import StoreKey
+from hashrange.errors import (
+    ConflictError,
+    TransactionCanceledException,
+    ValidationException,
+)
+from hashrange.model.schema import Table
+from hashrange.storage.layout import row_size, splice
+from hashrange.storage.tokens import TokenCheck
+from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
+
+TOO_LARGE: Final = "Transaction request size has exceeded the maximum allowed size"
+_SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
+_NO_REASON: Final = {"Code": "None"}
+_CONFLICT: Final = {
+    "Code": "TransactionConflict",
+    "Message": "Transaction is ongoing for the item",
+}
+
+Reason = dict[str, Any]
+Outcome = ItemOutcome | ValidationException
+_Bound = TypeVar("_Bound", covariant=True)
+
+
+class Part(Protocol[_Bound]):
+    """A part of a transaction that still has to be held against its table."""
+
+    def bind(self, table: Table) -> _Bound: ...
+
+
+def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
+    """Bind every part to its table; what does not fit cancels the transaction."""
+    bound: list[_Bound] = []
+    reasons: list[Reason] = []
+    for part, table in zip(parts, tables, strict=True):
+        try:
+            bound.append(part.bind(table))
+            reasons.append(_NO_REASON)
+        except ValidationException as error:
+            reasons.append(_validation_error(error))
+    cancel_if_any(reasons)
+    return bound
+
+
+def check_distinct(keys: Sequence[StoreKey]) -> None:
+    """Refuse a transaction with two parts on one item."""
+    if len(set(keys)) != len(keys):
+        raise ValidationException(_SEVERAL)
+
+
+async def write_all(
+    context: Context, request: Request, writes: Sequence[ItemWrite], *, content: object
+) -> list[Outcome] | None:
+    """Carry out writes together; return their outcomes, or None for a repeated request.
+
+    `content` is what a client token stands for.
+    """
+    check_distinct([(write.table.store, write.key) for write in writes])
+    now = context.clock.now()
+    token = None
+    if request.get("ClientRequestToken") is not None:
+        name = f"{context.account}/{context.region}/{request['ClientRequestToken']}"
+        token = TokenCheck(name, content, now)
+    try:
+        outcomes = await context.engine.write(
+            GroupWrite(writes, is_transaction=True, now=now, token=token)
+        )
+    except ConflictError as error:
+        raise _cancelled([_CONFLICT for _ in writes]) from error
+    assert outcomes is None or isinstance(outcomes, list)
+    return outcomes
+
+
+def failure_reason(request: Request, outcome: Outcome) -> Reason:
+    """Return why a write cancels its transaction, if it does; `request` is its part of it."""
+    if isinstance(outcome, ValidationException):
+        return _validation_error(outcome)
+    if outcome.matched:
+        return _NO_REASON
+    reason: Reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
+    wanted = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+    if wanted and outcome.old is not None:
+        reason["Item"] = splice(outcome.old)
+    return reason
+
+
+def _validation_error(error: ValidationException) -> Reason:
+    return {"Code": "ValidationError", "Message": error.message}
+
+
+def cancel_if_any(reasons: Sequence[Reason]) -> None:
+    """Raise the cancellation of a transaction if one of its parts has a reason for it."""
+    if any(reason is not _NO_REASON for reason in reasons):
+        raise _cancelled(reasons)
+
+
+def _cancelled(reasons: Sequence[Reason]) -> TransactionCanceledException:
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    return TransactionCanceledException(
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
+        {"CancellationReasons": list(reasons)},
+    )
+
+
+def report_writes(
+    request: Request, writes: Sequence[ItemWrite], outcomes: Sequence[Outcome]
+) -> Response:
+    """Return what writes that were carried out consumed."""
+    capacities: dict[str, Capacity] = {}
+    metrics: dict[str, list[Any]] = {}
+    for write, outcome in zip(writes, outcomes, strict=True):
+        assert isinstance(outcome, ItemOutcome)
+        name = write.table.name
+        capacities.setdefault(name, Capacity(write.table)).charge_write(outcome, factor=2)
+        if write.table.local_indexes and not isinstance(write, CheckWrite):
+            metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    response = _with_capacity({}, request, list(capacities.values()), "Write")
+    if metrics and wants_collection_metrics(request):
+        response["ItemCollectionMetrics"] = metrics
+    return response
+
+
+async def report_repeat(
+    context: Context, request: Request, writes: Sequence[ItemWrite]
+) -> Response:
+    """Answer a request that was carried out before: it only reads the items."""
+    rows = await context.engine.read([(write.table.store, write.key) for write in writes])
+    return report_reads(request, [write.table for write in writes], rows)
+
+
+def report_reads(
+    request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
+) -> Response:
+    """Return what reads consumed."""
+    capacities: dict[str, Capacity] = {}
+    for table, row in zip(tables, rows, strict=True):
+        size = 0 if row is None else row_size(row)
+        capacity = capacities.setdefault(table.name, Capacity(table))
+        capacity.table_units += 2 * read_units(size, consistent=True)
+    return _with_capacity({}, request, list(capacities.values()), "Read")
+
+
+def _with_capacity(
+    response: Response, request: Request, capacities: Sequence[Capacity], direction: str
+) -> Response:
+    detail = capacity_detail(request)
+    if detail is not None:
+        response["ConsumedCapacity"] = [
+            capacity.document(detail, direction) for capacity in capacities
+        ]
+    return response

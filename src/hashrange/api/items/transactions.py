@@ -1,0 +1,153 @@
+"""TransactGetItems and TransactWriteItems: several items, all or nothing.
+
+What can be judged from the request alone is refused as for single calls. What depends on a
+table's schema or on the stored items cancels the transaction, with a reason for each action.
+"""
+
+from __future__ import annotations
+
+from hashrange.api.items.arguments import (
+    Kind,
+    WriteArguments,
+    read_get_arguments,
+    read_write_arguments,
+)
+from hashrange.api.items.item_writes import check_put, make_delete, make_put, make_update
+from hashrange.api.items.key_paths import check_paths
+from hashrange.api.items.keys import (
+    check_empty_index_keys,
+    check_empty_keys,
+    check_given_index_keys,
+    request_key,
+)
+from hashrange.api.items.transaction_steps import (
+    TOO_LARGE,
+    bind_all,
+    cancel_if_any,
+    check_distinct,
+    failure_reason,
+    report_reads,
+    report_repeat,
+    report_writes,
+    write_all,
+)
+from hashrange.api.operation import Context, Request, Response
+from hashrange.engine.base import StoreKey
+from hashrange.errors import ValidationException
+from hashrange.limits import TRANSACTION_BYTES_MAX
+from hashrange.model.schema import Table
+from hashrange.model.values import OLDER, check_item
+from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.writes import CheckWrite, ItemWrite
+
+_KINDS: dict[str, Kind] = {
+    "ConditionCheck": "check",
+    "Put": "put",
+    "Delete": "delete",
+    "Update": "update",
+}
+_SEVERAL_KINDS = "TransactItems can only contain one of Check, Put, Update or Delete"
+_NO_KIND = "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
+
+
+class _Action:
+    """One action of a TransactWriteItems, checked as far as the request alone allows."""
+
+    __slots__ = ("arguments", "kind", "request", "size")
+
+    def __init__(self, member: Request) -> None:
+        if len(member) != 1:
+            raise ValidationException(_SEVERAL_KINDS if member else _NO_KIND)
+        self.kind, self.request = next(iter(member.items()))
+        if self.kind == "Put":
+            self.size = check_put(self.request["Item"], OLDER)
+        self.arguments: WriteArguments = read_write_arguments(
+            self.request, kind=_KINDS[self.kind], wording=OLDER
+        )
+        if self.kind != "Put":
+            self.size = check_item(self.request["Key"], OLDER)
+
+    def check_empty_keys(self, table: Table) -> None:
+        """Refuse empty keys, which alone of what the schema forbids do not just cancel."""
+        if self.kind == "Put":
+            check_empty_keys(table, self.request["Item"])
+            check_empty_index_keys(table, self.request["Item"])
+            return
+        check_empty_keys(table, self.request["Key"])
+        if self.arguments.update is not None:
+            check_given_index_keys(table, self.arguments.update)
+
+    def bind(self, table: Table) -> ItemWrite:
+        """Return the item write for the action's table."""
+        if self.kind == "Put":
+            return make_put(table, self.request["Item"], self.size, self.arguments.condition)
+        key = self.request["Key"]
+        if self.kind == "Update":
+            return make_update(table, key, self.arguments, counts_actions=False)
+        if self.kind == "Delete":
+            return make_delete(table, key, self.arguments.condition)
+        return CheckWrite(table, request_key(table, key), key, self.arguments.condition)
+
+
+class _Get:
+    """One get of a TransactGetItems, checked as far as the request alone allows."""
+
+    __slots__ = ("projection", "request")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        check_item(request["Key"], OLDER)
+        self.projection = read_get_arguments(request)
+
+    def bind(self, table: Table) -> StoreKey:
+        """Return where the item is."""
+        key = request_key(table, self.request["Key"])
+        check_paths(table, self.projection)
+        return table.store, key
+
+    def shown(self, row: bytes) -> object:
+        """Return the item, or the part of it that was asked for."""
+        return splice(row) if self.projection is None else self.projection.apply(unpack_item(row))
+
+
+async def transact_write_items(context: Context, request: Request) -> Response:
+    """Carry out all actions, or none."""
+    actions = [_Action(member) for member in request["TransactItems"]]
+    if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(TOO_LARGE)
+    tables = [
+        await context.catalog.table(context.account, context.region, action.request["TableName"])
+        for action in actions
+    ]
+    for action, table in zip(actions, tables, strict=True):
+        action.check_empty_keys(table)
+    writes = bind_all(actions, tables)
+    outcomes = await write_all(context, request, writes, content=request["TransactItems"])
+    if outcomes is None:
+        return await report_repeat(context, request, writes)
+    cancel_if_any(
+        [
+            failure_reason(action.request, outcome)
+            for action, outcome in zip(actions, outcomes, strict=True)
+        ]
+    )
+    return report_writes(request, writes, outcomes)
+
+
+async def transact_get_items(context: Context, request: Request) -> Response:
+    """Return the items as they were at one moment."""
+    gets = [_Get(member["Get"]) for member in request["TransactItems"]]
+    tables = [
+        await context.catalog.table(context.account, context.region, get.request["TableName"])
+        for get in gets
+    ]
+    keys = bind_all(gets, tables)
+    check_distinct(keys)
+    rows = await context.engine.read(keys)
+    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(TOO_LARGE)
+    response = report_reads(request, tables, rows)
+    response["Responses"] = [
+        {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
+    ]
+    return response

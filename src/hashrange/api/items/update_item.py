@@ -1,0 +1,38 @@
+"""UpdateItem: edit an item's attributes in place."""
+
+from __future__ import annotations
+
+from hashrange.api.items.consumed_capacity import report_write
+from hashrange.api.items.item_writes import check_write, make_update
+from hashrange.api.items.write_refusals import condition_failed
+from hashrange.api.operation import Context, Request, Response
+from hashrange.expressions.updates import Update
+from hashrange.storage.layout import splice, unpack_item
+from hashrange.storage.writes import ItemOutcome, write_item
+
+
+async def update_item(context: Context, request: Request) -> Response:
+    """Edit the item if its condition holds; return the values asked for."""
+    _, arguments = check_write(request, "update")
+    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
+    write = make_update(table, request["Key"], arguments, counts_actions=True)
+    outcome = await write_item(context.engine, write, context.clock.now())
+    if not outcome.matched:
+        raise condition_failed(request, outcome)
+    response: Response = {}
+    attributes = _returned(request.get("ReturnValues"), arguments.update, outcome)
+    if attributes:
+        response["Attributes"] = attributes
+    return report_write(response, request, write, outcome)
+
+
+def _returned(return_values: str | None, update: Update | None, outcome: ItemOutcome) -> object:
+    """Return the attributes that ReturnValues asks for."""
+    if return_values is None or return_values == "NONE":
+        return None
+    row = outcome.old if return_values.endswith("_OLD") else outcome.new
+    if row is None:
+        return None
+    if return_values.startswith("ALL_"):
+        return splice(row)
+    return None if update is None else update.updated(unpack_item(row))

@@ -1,0 +1,208 @@
+"""ExecuteStatement and BatchExecuteStatement: PartiQL on the paths of the other operations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from hashrange.api.items.consumed_capacity import (
+    Capacity,
+    capacity_detail,
+    read_units,
+    report_write,
+)
+from hashrange.api.items.keys import request_key
+from hashrange.api.items.write_refusals import condition_failed
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.partiql.keys import read_key
+from hashrange.api.partiql.reads import find_source, run_select
+from hashrange.api.partiql.writes import (
+    check_statement,
+    duplicate_item,
+    make_write,
+    returned,
+)
+from hashrange.engine.base import StoreKey
+from hashrange.errors import ClientError, ValidationException
+from hashrange.expressions.binding import Values
+from hashrange.expressions.partiql.statements import (
+    ExistsStatement,
+    SelectStatement,
+    Statement,
+    prepare_statement,
+)
+from hashrange.model.schema import Table
+from hashrange.storage.layout import row_size, unpack_item
+from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite, write_item
+
+_EXISTS: Final = "EXISTS can only be used in ExecuteTransaction write requests."
+_NOT_BY_KEY: Final = (
+    "Select statements within BatchExecuteStatement must specify the primary key in the where "
+    "clause."
+)
+# How a batch names the errors that a single statement raises.
+_CODES: Final = {
+    "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "DuplicateItemException": "DuplicateItem",
+    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "ResourceNotFoundException": "ResourceNotFound",
+    "TransactionConflictException": "TransactionConflict",
+    "ValidationException": "ValidationError",
+}
+
+
+async def execute_statement(context: Context, request: Request) -> Response:
+    """Carry out one statement."""
+    statement = prepare_statement(request["Statement"])
+    values = statement.values(request.get("Parameters", ()))
+    if isinstance(statement, ExistsStatement):
+        raise ValidationException(_EXISTS)
+    if isinstance(statement, SelectStatement):
+        return await run_select(context, request, statement, values)
+    check_statement(statement, values)
+    table = await context.catalog.table(context.account, context.region, statement.table_name)
+    write = make_write(statement, table, values)
+    outcome = await _carry_out(context, request, write)
+    item = returned(statement, write, outcome)
+    response: Response = {"Items": [] if item is None else [item]}
+    return report_write(response, request, write, outcome)
+
+
+async def _carry_out(context: Context, request: Request, write: ItemWrite) -> ItemOutcome:
+    outcome = await write_item(context.engine, write, context.clock.now())
+    if not outcome.matched:
+        if isinstance(write, PutWrite):
+            raise duplicate_item()
+        raise condition_failed(request, outcome)
+    return outcome
+
+
+class _Member:
+    """One statement of a batch on its way to a response."""
+
+    __slots__ = ("key", "request", "response", "statement", "table", "values", "write")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.response: dict[str, Any] = {}
+        self.statement: Statement | None = None
+        self.values: Values = {}
+        self.table: Table
+        self.key: StoreKey | None = None
+        self.write: ItemWrite | None = None
+
+    def prepare(self) -> None:
+        statement = prepare_statement(self.request["Statement"])
+        if isinstance(statement, ExistsStatement):
+            raise ValidationException(_EXISTS)
+        self.statement = statement
+        self.values = statement.values(self.request.get("Parameters", ()))
+        check_statement(statement, self.values)
+
+    async def bind(self, context: Context) -> None:
+        """Find the item the statement is about."""
+        statement = self.statement
+        assert statement is not None
+        table = await context.catalog.table(context.account, context.region, statement.table_name)
+        self.table = table
+        if isinstance(statement, SelectStatement):
+            find_source(table, statement, consistent=False)
+            key = None
+            if statement.index_name is None:
+                key = read_key(table, statement.where, self.values)
+            if key is None:
+                raise ValidationException(_NOT_BY_KEY)
+            self.key = (table.store, request_key(table, key))
+        else:
+            self.write = make_write(statement, table, self.values)
+            self.key = (table.store, self.write.key)
+
+    def fail(self, error: ClientError) -> None:
+        """Answer with an error."""
+        failure: dict[str, Any] = {
+            "Code": _CODES.get(error.code, error.code),
+            "Message": error.message,
+        }
+        if error.members and "Item" in error.members:
+            failure["Item"] = error.members["Item"]
+        self.response = {"Error": failure}
+        if self.key is not None:
+            self.response["TableName"] = self.table.name
+
+    def show(self, row: bytes | None) -> None:
+        """Answer with the item a SELECT names."""
+        assert isinstance(self.statement, SelectStatement)
+        self.response = {"TableName": self.table.name}
+        if row is not None:
+            item = unpack_item(row)
+            selection = self.statement.selection
+            self.response["Item"] = item if selection is None else selection.apply(item)
+
+
+async def batch_execute_statement(context: Context, request: Request) -> Response:
+    """Carry out statements, each by itself: all of them reads of one item, or all of them writes.
+
+    What is wrong with a statement is answered in its place.
+    """
+    members = [_Member(member) for member in request["Statements"]]
+    for member in members:
+        try:
+            member.prepare()
+        except ValidationException as error:
+            member.fail(error)
+    kinds = {
+        isinstance(member.statement, SelectStatement)
+        for member in members
+        if member.statement is not None
+    }
+    if len(kinds) > 1:
+        raise ValidationException(
+            "Read and write requests together in the same batch is not supported."
+        )
+    for member in members:
+        if not member.response:
+            try:
+                await member.bind(context)
+            except ClientError as error:
+                member.fail(error)
+    ready = [member for member in members if member.key is not None and not member.response]
+    if len({member.key for member in ready}) < len(ready):
+        raise ValidationException("Provided list of item keys contains duplicates")
+    capacities: dict[str, Capacity] = {}
+    if True in kinds:
+        await _read(context, ready, capacities)
+    else:
+        await asyncio.gather(*(_write(context, member, capacities) for member in ready))
+    response: Response = {"Responses": [member.response for member in members]}
+    detail = capacity_detail(request)
+    if detail is not None:
+        response["ConsumedCapacity"] = [
+            capacity.document(detail) for capacity in capacities.values()
+        ]
+    return response
+
+
+async def _read(context: Context, members: list[_Member], capacities: dict[str, Capacity]) -> None:
+    keys = [member.key for member in members if member.key is not None]
+    for member, row in zip(members, await context.engine.read(keys), strict=True):
+        member.show(row)
+        size = 0 if row is None else row_size(row)
+        capacity = capacities.setdefault(member.table.name, Capacity(member.table))
+        consistent = member.request.get("ConsistentRead", False)
+        capacity.table_units += read_units(size, consistent=consistent)
+
+
+async def _write(context: Context, member: _Member, capacities: dict[str, Capacity]) -> None:
+    assert member.statement is not None
+    assert member.write is not None
+    try:
+        outcome = await _carry_out(context, member.request, member.write)
+    except ClientError as error:
+        member.fail(error)
+        return
+    capacity = capacities.setdefault(member.table.name, Capacity(member.table))
+    capacity.charge_write(outcome)
+    member.response = {"TableName": member.table.name}
+    item = returned(member.statement, member.write, outcome)
+    if item is not None:
+        member.response["Item"] = item

@@ -1,0 +1,80 @@
+"""DescribeTable, ListTables, DeleteTable, DescribeLimits and DescribeEndpoints."""
+
+from __future__ import annotations
+
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.tables.definition_checks import check_changeable
+from hashrange.api.tables.descriptions import describe, describe_deleted
+from hashrange.api.tables.stream_settings import end_stream
+from hashrange.errors import ValidationException
+from hashrange.limits import (
+    ACCOUNT_CAPACITY_UNITS_MAX,
+    LIST_TABLES_PAGE_MAX,
+    TABLE_CAPACITY_UNITS_MAX,
+)
+from hashrange.model.records import TableRecord
+from hashrange.storage.catalog import Edit, resolve_name, table_not_found
+
+
+async def describe_table(context: Context, request: Request) -> Response:
+    """Describe a table."""
+    record = await context.catalog.record(context.account, context.region, request["TableName"])
+    return {"Table": await describe(context.engine, record, context.clock.now())}
+
+
+async def list_tables(context: Context, request: Request) -> Response:
+    """List the names of the tables of one account and region."""
+    names, has_more = await context.catalog.names(
+        context.account,
+        context.region,
+        after=request.get("ExclusiveStartTableName"),
+        names_max=request.get("Limit", LIST_TABLES_PAGE_MAX),
+    )
+    response: Response = {"TableNames": names}
+    if has_more:
+        response["LastEvaluatedTableName"] = names[-1]
+    return response
+
+
+async def delete_table(context: Context, request: Request) -> Response:
+    """Delete a table with its indexes; its rows are gone at once."""
+    name = resolve_name(context.account, context.region, request["TableName"])
+    now = context.clock.now()
+    delay = context.catalog.delays.delete_seconds
+
+    def delete(record: TableRecord | None) -> Edit:
+        if record is None:
+            raise table_not_found(name)
+        check_changeable(record, now)
+        if record.is_protected:
+            raise ValidationException(
+                "Resource cannot be deleted as it is currently protected against deletion. "
+                "Disable deletion protection first."
+            )
+        drops = record.stores()
+        fills = record.fills()
+        record.gone_at = now + delay
+        left = record if delay > 0 else None
+        edit = Edit(left, drops=drops, fills_ended=fills, outcome=record)
+        end_stream(record, now, record.gone_at, edit)
+        return edit
+
+    record = await context.catalog.change(context.account, context.region, name, delete)
+    assert isinstance(record, TableRecord)
+    return {"TableDescription": describe_deleted(record, now)}
+
+
+async def describe_limits(context: Context, request: Request) -> Response:
+    """Tell the capacity limits of an account."""
+    return {
+        "AccountMaxReadCapacityUnits": ACCOUNT_CAPACITY_UNITS_MAX,
+        "AccountMaxWriteCapacityUnits": ACCOUNT_CAPACITY_UNITS_MAX,
+        "TableMaxReadCapacityUnits": TABLE_CAPACITY_UNITS_MAX,
+        "TableMaxWriteCapacityUnits": TABLE_CAPACITY_UNITS_MAX,
+    }
+
+
+async def describe_endpoints(context: Context, request: Request) -> Response:
+    """Tell where a region's service is found: here, or clients would go on to AWS."""
+    address = context.address or f"dynamodb.{context.region}.amazonaws.com"
+    return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1440}]}

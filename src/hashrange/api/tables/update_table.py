@@ -1,0 +1,367 @@
+"""UpdateTable: capacity, settings, and global indexes added, changed or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, final
+
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.tables.definition_checks import (
+    INVALID,
+    check_changeable,
+    check_encryption,
+    check_global_index,
+    check_index_billing,
+    check_index_count,
+    check_offered,
+    check_on_demand,
+    check_projected,
+    check_table_limit,
+    check_throughput,
+    check_warm,
+)
+from hashrange.api.tables.descriptions import describe, describe_projection, warm_throughput
+from hashrange.api.tables.new_records import encryption_key, make_index, new_store
+from hashrange.api.tables.stream_settings import change_stream, check_stream_update, choose_label
+from hashrange.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from hashrange.model.records import IndexRecord, TableRecord, Throughput
+from hashrange.storage.catalog import Delays, Edit, resolve_name, table_not_found
+
+_SECONDS_PER_DAY: Final = 86_400
+_FREE_DECREASES: Final = 4
+_DECREASE_PAUSE_SECONDS: Final = 3600
+_CHANGES: Final = (
+    "ProvisionedThroughput",
+    "BillingMode",
+    "StreamSpecification",
+    "GlobalSecondaryIndexUpdates",
+    "SSESpecification",
+    "ReplicaUpdates",
+    "TableClass",
+    "DeletionProtectionEnabled",
+    "OnDemandThroughput",
+    "WarmThroughput",
+    "MultiRegionConsistency",
+    "GlobalTableWitnessUpdates",
+    "GlobalTableSettingsReplicationMode",
+    "DisassociationProtectionEnabled",
+    "VectorIndexUpdates",
+)
+
+
+async def update_table(context: Context, request: Request) -> Response:
+    """Change a table; it is UPDATING in the answer, whatever the delays."""
+    _check(request)
+    name = resolve_name(context.account, context.region, request["TableName"])
+    now = context.clock.now()
+    # Made here, outside the decision, which has to be pure.
+    added = [
+        make_index(update["Create"], is_global=True)
+        for update in request.get("GlobalSecondaryIndexUpdates", ())
+        if "Create" in update
+    ]
+    key_arn = encryption_key(context, request.get("SSESpecification"))
+    stream = request.get("StreamSpecification")
+    place = ("", "") if stream is None else (await choose_label(context, name, now), new_store())
+
+    def update(record: TableRecord | None) -> Edit:
+        if record is None:
+            raise table_not_found(name)
+        check_changeable(record, now)
+        change = _Change(record, request, now, context.catalog.delays)
+        change.settle_encryption(key_arn)
+        change.settle_capacity()
+        change.settle_indexes([replace(index) for index in added])
+        change.settle_rest()
+        if stream is not None:
+            change_stream(record, stream, place, now, change.edit)
+        return change.edit
+
+    record = await context.catalog.change(context.account, context.region, name, update)
+    assert isinstance(record, TableRecord)
+    return {"TableDescription": await describe(context.engine, record, now, "UPDATING")}
+
+
+def _check(request: Request) -> None:
+    """Check what can be checked without the table."""
+    if not any(name in request for name in _CHANGES) or (
+        request.get("GlobalSecondaryIndexUpdates") == []
+        and sum(name in request for name in _CHANGES) == 1
+    ):
+        raise ValidationException(
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+            "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"
+        )
+    throughput = request.get("ProvisionedThroughput")
+    if request.get("BillingMode") == "PROVISIONED" and throughput is None:
+        raise ValidationException(
+            f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+        )
+    check_throughput(throughput)
+    check_table_limit(throughput)
+    _check_updates(request.get("GlobalSecondaryIndexUpdates", ()))
+    check_encryption(request.get("SSESpecification"))
+    check_stream_update(request)
+    check_offered(request)
+
+
+def _check_updates(updates: Sequence[dict[str, Any]]) -> None:
+    names: set[str] = set()
+    online = 0
+    for update in updates:
+        if not update:
+            raise ValidationException(
+                f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        for kind, action in update.items():
+            name = action["IndexName"]
+            if name in names:
+                raise ValidationException(
+                    f"{INVALID}Only one global secondary index update per index is allowed "
+                    f"simultaneously. Index: {name}"
+                )
+            names.add(name)
+            online += kind != "Update"
+    if online > 1:
+        raise _online_limit()
+
+
+def _online_limit() -> LimitExceededException:
+    return LimitExceededException(
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+        "simultaneously per table"
+    )
+
+
+@final
+class _Change:
+    """A record on its way from what it was to what a request makes of it."""
+
+    __slots__ = ("edit", "is_on_demand", "now", "record", "request", "seconds", "was_on_demand")
+
+    def __init__(self, record: TableRecord, request: Request, now: float, delays: Delays) -> None:
+        self.record = record
+        self.request = request
+        self.now = now
+        self.seconds = delays
+        self.was_on_demand = record.is_on_demand
+        record.billing_mode = request.get("BillingMode", record.billing_mode)
+        self.is_on_demand = record.is_on_demand
+        record.updated_until = now + delays.update_seconds
+        record.indexes = record.live_indexes(now)
+        self.edit = Edit(record, outcome=record)
+
+    def settle_encryption(self, key_arn: str | None) -> None:
+        """Take over the server-side encryption setting."""
+        if "SSESpecification" in self.request:
+            self.record.encryption_key_arn = key_arn
+
+    def settle_capacity(self) -> None:
+        """Change billing mode and provisioned capacity of the table."""
+        record = self.record
+        throughput = self.request.get("ProvisionedThroughput")
+        if throughput is not None and self.is_on_demand:
+            raise ValidationException(
+                f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "
+                "BillingMode is PAY_PER_REQUEST"
+            )
+        if self.is_on_demand and not self.was_on_demand:
+            record.on_demand_at = self.now
+            record.throughput = _without_units(record.throughput)
+            for index in record.indexes:
+                index.throughput = _without_units(index.throughput)
+        elif throughput is not None:
+            self._set_throughput(record.throughput, throughput)
+
+    def _set_throughput(self, throughput: Throughput, asked: dict[str, int]) -> None:
+        read_units = asked["ReadCapacityUnits"]
+        write_units = asked["WriteCapacityUnits"]
+        reads = read_units - throughput.read_units
+        writes = write_units - throughput.write_units
+        if not reads and not writes:
+            raise ValidationException(
+                "The provisioned throughput for the table will not change. The requested value "
+                "equals the current value. Current ReadCapacityUnits provisioned for the table: "
+                f"{read_units}. Requested ReadCapacityUnits: {read_units}. "
+                "Current WriteCapacityUnits provisioned for the table: "
+                f"{write_units}. Requested WriteCapacityUnits: {write_units}. "
+                "Refer to the Amazon DynamoDB Developer Guide for current limits and how to "
+                "request higher limits."
+            )
+        if reads > 0 or writes > 0:
+            throughput.increased_at = self.now
+        if reads < 0 or writes < 0:
+            _count_decrease(throughput, self.now)
+        throughput.read_units = read_units
+        throughput.write_units = write_units
+
+    def settle_indexes(self, added: Sequence[IndexRecord]) -> None:
+        """Update, create and delete global indexes."""
+        new = iter(added)
+        priced: set[str] = set()
+        for update in self.request.get("GlobalSecondaryIndexUpdates", ()):
+            if "Update" in update:
+                self._update_index(update["Update"], priced)
+            if "Create" in update:
+                self._create_index(update["Create"], next(new))
+            if "Delete" in update:
+                self._delete_index(update["Delete"]["IndexName"])
+        if self.was_on_demand and not self.is_on_demand:
+            self._check_all_priced(priced)
+        self._keep_used_attributes()
+
+    def _find_index(self, name: str) -> IndexRecord:
+        index = self.record.index(name)
+        if index is None or not index.is_global:
+            raise ResourceNotFoundException("Requested resource not found")
+        return index
+
+    def _update_index(self, action: dict[str, Any], priced: set[str]) -> None:
+        index = self._find_index(action["IndexName"])
+        throughput = action.get("ProvisionedThroughput")
+        if throughput is not None:
+            if self.is_on_demand:
+                check_index_billing(action, is_on_demand=True)
+            check_throughput(throughput)
+            check_table_limit(throughput)
+            self._set_throughput(index.throughput, throughput)
+            priced.add(index.name)
+        on_demand = action.get("OnDemandThroughput")
+        check_on_demand(on_demand, is_on_demand=self.is_on_demand)
+        if on_demand is not None:
+            index.on_demand = (index.on_demand or {}) | on_demand
+        warm = action.get("WarmThroughput")
+        current = warm_throughput(index.warm, index.throughput, is_on_demand=self.is_on_demand)
+        check_warm(warm, current, resource=f"index {index.name}")
+        if warm is not None:
+            index.warm = (index.warm or {}) | warm
+        index.updated_until = self.record.updated_until
+
+    def _create_index(self, action: dict[str, Any], index: IndexRecord) -> None:
+        record = self.record
+        if record.index(index.name) is not None:
+            raise ValidationException("Attempting to create an index which already exists")
+        self._check_no_other_online()
+        definitions = self.request.get("AttributeDefinitions")
+        if definitions is None:
+            raise ValidationException("No Attribute Schema Defined")
+        names = [definition["AttributeName"] for definition in definitions]
+        if len(index.key_schema) > len(names):
+            raise ValidationException(
+                "Invalid KeySchema: Some index key attribute have no definition"
+            )
+        check_global_index(action, names)
+        check_index_billing(action, is_on_demand=self.is_on_demand)
+        self._define(definitions)
+        check_index_count(1 + sum(index.is_global for index in record.indexes))
+        existing = [{"Projection": describe_projection(index)} for index in record.indexes]
+        check_projected([action, *existing])
+        index.is_filled = False
+        index.fill_at = self.now + self.seconds.index_seconds
+        record.indexes.append(index)
+        self.edit.creates += [index.store, index.fill_store]
+        self.edit.fills.append(index.name)
+
+    def _check_no_other_online(self) -> None:
+        for index in self.record.indexes:
+            if not index.is_filled or index.gone_at is not None:
+                raise _online_limit()
+
+    def _define(self, definitions: Sequence[dict[str, str]]) -> None:
+        # An attribute that is defined already keeps its type, whatever the request says.
+        for definition in definitions:
+            self.record.attribute_types.setdefault(
+                definition["AttributeName"], definition["AttributeType"]
+            )
+
+    def _delete_index(self, name: str) -> None:
+        record = self.record
+        index = self._find_index(name)
+        if self.now < index.fill_at:
+            raise ResourceInUseException(
+                "Attempt to change a resource which is still in use: "
+                f"Index is being created: {name}"
+            )
+        if any(other.gone_at is not None for other in record.indexes):
+            raise _online_limit()
+        self.edit.drops += [index.store, index.fill_store]
+        self.edit.fills_ended.append(name)
+        index.gone_at = self.now + self.seconds.index_seconds
+        record.updated_until = max(record.updated_until, index.gone_at)
+        if self.seconds.index_seconds <= 0:
+            record.indexes.remove(index)
+
+    def _check_all_priced(self, priced: set[str]) -> None:
+        missing = [
+            index.name
+            for index in self.record.indexes
+            if index.is_global
+            and index.gone_at is None
+            and not index.throughput.read_units
+            and index.name not in priced
+        ]
+        if missing:
+            raise ValidationException(
+                f"{INVALID}ProvisionedThroughput must be specified for index: {','.join(missing)}"
+            )
+
+    def _keep_used_attributes(self) -> None:
+        """Forget the types of attributes that are no key any more, or never were."""
+        record = self.record
+        used = {element["AttributeName"] for element in record.key_schema}
+        for index in record.indexes:
+            used.update(element["AttributeName"] for element in index.key_schema)
+        types = record.attribute_types
+        record.attribute_types = {name: types[name] for name in types if name in used}
+
+    def settle_rest(self) -> None:
+        """Take over the settings that stand for themselves."""
+        record = self.record
+        request = self.request
+        if "TableClass" in request:
+            record.table_class = request["TableClass"]
+            record.table_class_at = self.now
+        if "DeletionProtectionEnabled" in request:
+            record.is_protected = request["DeletionProtectionEnabled"]
+        on_demand = request.get("OnDemandThroughput")
+        check_on_demand(on_demand, is_on_demand=self.is_on_demand)
+        if on_demand is not None:
+            record.on_demand = (record.on_demand or {}) | on_demand
+        warm = request.get("WarmThroughput")
+        current = warm_throughput(record.warm, record.throughput, is_on_demand=self.is_on_demand)
+        check_warm(warm, current, resource="table")
+        if warm is not None:
+            record.warm = (record.warm or {}) | warm
+
+
+def _without_units(throughput: Throughput) -> Throughput:
+    return replace(throughput, read_units=0, write_units=0)
+
+
+def _count_decrease(throughput: Throughput, now: float) -> None:
+    today = int(now // _SECONDS_PER_DAY)
+    if throughput.decreases_day != today:
+        throughput.decreases_day = today
+        throughput.decreases = 0
+    last = throughput.decreased_at
+    if (
+        throughput.decreases >= _FREE_DECREASES
+        and last is not None
+        and now - last < _DECREASE_PAUSE_SECONDS
+    ):
+        raise LimitExceededException(
+            "Subscriber limit exceeded: Provisioned throughput decreases are limited within a "
+            "given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC "
+            "day can be performed at most once every 3600 seconds. Number of decreases today: "
+            f"{throughput.decreases}."
+        )
+    throughput.decreases += 1
+    throughput.decreased_at = now

@@ -1,0 +1,107 @@
+"""Connections to the SQLite file, the SQL of a store, and SQLite's errors in our words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, Literal, final
+
+import apsw
+
+from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.errors import ConflictError, CorruptionError, EngineError, StorageFullError
+
+Durability = Literal["full", "relaxed"]
+"""What an acknowledged write survives.
+
+full: loss of power; every commit waits for the disk. relaxed: the end of the process by any means,
+kill -9 included; loss of power may take the newest commits, whole ones and newest first, and never
+damages the file.
+"""
+
+STATEMENTS_CACHED_MAX: Final = 1000
+# Processes take turns, so only a foreign program on the same file can make us wait.
+_BUSY_MILLISECONDS: Final = 2000
+_CACHE_KIBIBYTES: Final = 8 * 1024
+# Reads are a third faster where the file is mapped; writes are not.
+_MAPPED_BYTES_MAX: Final = 64 << 20
+_JOURNAL_BYTES_KEPT: Final = 256 << 20
+_STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}")
+
+
+def open_connection(
+    directory: Path, *, syncs_commits: bool, read_only: bool, vfs: str | None = None
+) -> apsw.Connection:
+    """Open the database of a prepared data directory.
+
+    With `syncs_commits` COMMIT waits for the disk. In any case the log is synced before it is moved
+    into the database.
+    """
+    connection = apsw.Connection(
+        str(directory / DATABASE_NAME),
+        flags=apsw.SQLITE_OPEN_READWRITE,
+        vfs=vfs,
+        statementcachesize=STATEMENTS_CACHED_MAX,
+    )
+    connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    # Checkpoints are made by the writer when it suits (see GroupCommit), never inside COMMIT.
+    connection.execute(
+        f"""
+        PRAGMA synchronous = {"FULL" if syncs_commits else "NORMAL"};
+        PRAGMA fullfsync = ON;
+        PRAGMA wal_autocheckpoint = 0;
+        PRAGMA journal_size_limit = {_JOURNAL_BYTES_KEPT};
+        PRAGMA cache_size = -{_CACHE_KIBIBYTES};
+        PRAGMA mmap_size = {_MAPPED_BYTES_MAX if read_only else 0};
+        PRAGMA secure_delete = OFF;
+        PRAGMA query_only = {"ON" if read_only else "OFF"};
+        """
+    ).fetchall()  # some of them answer with a row, and what follows a row left unread is not run
+    return connection
+
+
+@final
+class StoreStatements:
+    """The SQL of one store: constant texts, so that SQLite's statement cache knows them."""
+
+    __slots__ = ("append", "create", "delete", "descend", "drop", "get", "put", "walk")
+
+    def __init__(self, store: str) -> None:
+        if _STORE_NAME.fullmatch(store) is None:
+            raise EngineError(f"not a store name: {store!r}")
+        table = f"store_{store}"
+        self.create = f"CREATE TABLE {table}(key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)"
+        self.drop = f"DROP TABLE {table}"
+        self.get = f"SELECT value FROM {table} WHERE key = ?"
+        self.put = (
+            f"INSERT INTO {table}(key, value) VALUES(?, ?) "
+            "ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+        )
+        self.append = f"INSERT INTO {table}(key, value) VALUES(?, ?)"
+        self.delete = f"DELETE FROM {table} WHERE key = ?"
+        self.walk = f"SELECT key, value FROM {table} WHERE key >= ? AND key < ? ORDER BY key"
+        self.descend = self.walk + " DESC"
+
+
+def is_absent_table(error: apsw.SQLError) -> bool:
+    """Tell whether a statement failed because its store does not exist."""
+    return "no such table" in str(error)
+
+
+def translated(error: Exception) -> Exception:
+    """Return the error of the engine contract for one that SQLite raised."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, apsw.FullError):
+        return StorageFullError(text)
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return CorruptionError(text)
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return ConflictError(text)
+    return EngineError(text)
+
+
+def spares_other_decisions(error: Exception) -> bool:
+    """Tell whether an error came from one decision's own rows rather than from the storage."""
+    if isinstance(error, apsw.TooBigError | apsw.ConstraintError | apsw.MismatchError):
+        return True
+    return not isinstance(error, apsw.Error | MemoryError)

@@ -1,0 +1,271 @@
+"""Signature Version 4: decides who sent a request.
+
+Without credentials (`OpenDoor`) a request must be well formed but may be signed with anything. With
+them (`Verifier`) the key must be a known one, the time within fifteen minutes, and the signature
+right. What is derived from a credential scope is kept, so that a verification costs two hashes and
+one HMAC. Failures carry AWS's error types and texts.
+"""
+
+from __future__ import annotations
+
+import hmac
+from calendar import timegm
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import sha256
+from operator import itemgetter
+from time import gmtime, strftime, strptime
+from typing import Final, Protocol, final
+from urllib.parse import quote, unquote_to_bytes
+
+from hashrange.clock import Clock
+from hashrange.errors import (
+    IncompleteSignatureException,
+    InvalidSignatureException,
+    UnrecognizedClientException,
+)
+from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
+from hashrange.wire.auth.identity import Identity, account_of
+from hashrange.wire.http.messages import SIGNATURE_BYTES, Headers, HttpRequest
+
+_SKEW_SECONDS: Final = 15 * 60
+_PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
+# Entries of each cache below; each is a few hundred bytes.
+_CACHE_MAX: Final = 4096
+_INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
+
+
+@final
+class Credential:
+    """What the server knows of an access key."""
+
+    __slots__ = ("access_key", "account", "secret", "token")
+
+    def __init__(
+        self, access_key: str, secret: str, *, account: str | None = None, token: str | None = None
+    ) -> None:
+        self.access_key = access_key
+        self.secret = secret
+        self.account = account or account_of(access_key)
+        self.token = token.encode() if token else None
+
+
+class Authenticator(Protocol):
+    """Says who sent a request, or raises the error AWS answers."""
+
+    def authenticate(self, request: HttpRequest) -> Identity: ...
+
+
+@final
+class OpenDoor:
+    """Accepts whatever is well formed: the account and region are what the request claims."""
+
+    def __init__(self) -> None:
+        self._identities: dict[bytes, Identity] = {}
+
+    def authenticate(self, request: HttpRequest) -> Identity:
+        """Return who the request says it is from."""
+        head = request.head
+        # All but the signature itself is the same in all requests that a client signs with a key
+        # on one day; it was found well formed when it was remembered.
+        header = head.headers.get(b"authorization", b"")
+        start = header[:-SIGNATURE_BYTES]
+        identity = self._identities.get(start)
+        if identity is None or b"x-amz-date" not in head.headers or head.url != b"/":
+            scope = Scope(read_claim(request).credential)
+            identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
+            if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
+                if len(self._identities) >= _CACHE_MAX:
+                    self._identities.clear()
+                self._identities[start] = identity
+        head.identity = identity
+        return identity
+
+
+@final
+class _Signer:
+    """A known key in one scope: whose it is, and the key its signatures are made with."""
+
+    __slots__ = ("_inner", "_outer", "identity", "scope", "token")
+
+    def __init__(self, credential: Credential, scope: Scope) -> None:
+        self.identity = Identity(credential.access_key, credential.account, scope.region)
+        self.scope = scope
+        self.token = credential.token
+        key = f"AWS4{credential.secret}".encode()
+        for part in (scope.date, scope.region, scope.service, "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        # The two halves of an HMAC with the key already taken in: copying them costs half as
+        # much as starting anew for each request.
+        block = key.ljust(sha256().block_size, b"\0")
+        self._inner = sha256(block.translate(_INNER_PAD))
+        self._outer = sha256(block.translate(_OUTER_PAD))
+
+    def sign(self, text: bytes) -> str:
+        """Return the signature of a text."""
+        inner = self._inner.copy()
+        inner.update(text)
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return outer.hexdigest()
+
+
+@final
+class Verifier:
+    """Accepts requests signed with a known key."""
+
+    def __init__(self, credentials: Mapping[str, Credential], clock: Clock) -> None:
+        self._credentials = dict(credentials)
+        self._clock = clock
+        self._signers: dict[bytes, _Signer] = {}
+
+    def authenticate(self, request: HttpRequest) -> Identity:
+        """Return who signed the request."""
+        claim = read_claim(request)
+        signer = self._signers.get(claim.credential)
+        scope = Scope(claim.credential) if signer is None else signer.scope
+        time = _check_time(claim, scope, self._clock.now())
+        if signer is None:
+            signer = self._remember(claim.credential, scope)
+        if signer.token != claim.token:
+            raise _unrecognized()
+        digest = sha256(_canonical_request(request, claim)).hexdigest()
+        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time, scope.text, digest.encode())
+        if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
+            raise InvalidSignatureException(
+                "The request signature we calculated does not match the signature you provided. "
+                "Check your AWS Secret Access Key and signing method. "
+                "Consult the service documentation for details."
+            )
+        return signer.identity
+
+    def _remember(self, claimed: bytes, scope: Scope) -> _Signer:
+        credential = self._credentials.get(scope.access_key)
+        if credential is None:
+            raise _unrecognized()
+        if len(self._signers) >= _CACHE_MAX:
+            self._signers.clear()
+        signer = self._signers[claimed] = _Signer(credential, scope)
+        return signer
+
+
+def _unrecognized() -> UnrecognizedClientException:
+    return UnrecognizedClientException("The security token included in the request is invalid.")
+
+
+def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
+    """Return the request's time in its basic ISO form, once it is found to be current."""
+    time, seconds = _parse_time(claim.time)
+    if time[:8] != scope.date:
+        raise InvalidSignatureException(
+            "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
+            f"from HTTP: '{scope.date}' != '{time[:8]}', from '{time}'."
+        )
+    allowed = _SKEW_SECONDS
+    if claim.expires is not None:
+        allowed = _parse_expires(claim.expires)
+    if now - seconds > allowed:
+        raise InvalidSignatureException(
+            f"Signature expired: {time} is now earlier than {_iso(now - allowed)} "
+            f"({_iso(now)} - {allowed // 60} min.)"
+        )
+    if seconds - now > _SKEW_SECONDS:
+        raise InvalidSignatureException(
+            f"Signature not yet current: {time} is still later than {_iso(now + _SKEW_SECONDS)} "
+            f"({_iso(now)} + {_SKEW_SECONDS // 60} min.)"
+        )
+    return time.encode()
+
+
+def _parse_expires(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise IncompleteSignatureException("X-Amz-Expires should be a number")
+    if int(text) > _PRESIGNED_SECONDS_MAX:
+        raise IncompleteSignatureException(
+            "X-Amz-Expires must be less than a week (in seconds) that is 604800"
+        )
+    return int(text)
+
+
+@lru_cache(maxsize=256)
+def _parse_time(given: bytes) -> tuple[str, int]:
+    text = given.decode("latin-1")
+    for form in ("%Y%m%dT%H%M%SZ", "%a, %d %b %Y %H:%M:%S GMT"):
+        try:
+            seconds = timegm(strptime(text, form))
+        except ValueError:
+            continue
+        return _iso(seconds), seconds
+    raise IncompleteSignatureException(
+        f"Date must be in ISO-8601 'basic format'. Got '{text}'. "
+        "See http://en.wikipedia.org/wiki/ISO_8601"
+    )
+
+
+def _iso(seconds: float) -> str:
+    return strftime("%Y%m%dT%H%M%SZ", gmtime(seconds))
+
+
+@final
+class _SignedHeaders:
+    """The names of the headers a signature covers, prepared for many requests."""
+
+    __slots__ = ("covers_host", "covers_target", "names", "template", "values_of")
+
+    def __init__(self, text: bytes) -> None:
+        self.names = text.split(b";")
+        self.covers_host = b"host" in self.names
+        self.covers_target = b"x-amz-target" in self.names
+        # With a second name there is always a tuple, also if only one header is signed.
+        self.values_of = itemgetter(*self.names, b"host")
+        self.template = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in self.names)
+
+    def lines(self, headers: Headers) -> bytes:
+        """Return the headers as they are signed."""
+        try:
+            lines: bytes = self.template % self.values_of(headers)[:-1]
+        except KeyError:
+            return self._lines_one_by_one(headers)
+        if b"  " in lines or b" \n" in lines:
+            return self._lines_one_by_one(headers)
+        return lines
+
+    def _lines_one_by_one(self, headers: Headers) -> bytes:
+        return b"".join(
+            b"%b:%b\n" % (name, b" ".join(headers.get(name, b"").split())) for name in self.names
+        )
+
+
+_signed_headers = lru_cache(maxsize=256)(_SignedHeaders)
+
+
+def _canonical_request(request: HttpRequest, claim: Claim) -> bytes:
+    signed = _signed_headers(claim.signed_headers)
+    if not signed.covers_host:
+        raise InvalidSignatureException(
+            "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
+        )
+    # An unsigned target would let anybody turn a signed request into another operation.
+    if not signed.covers_target and b"x-amz-target" in request.headers:
+        raise InvalidSignatureException(
+            "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
+        )
+    url = b"/\n" if request.head.url == b"/" else _canonical_url(request.head.url, claim)
+    lines = signed.lines(request.headers)
+    payload = sha256(request.body).hexdigest().encode()
+    return b"%b\n%b\n%b\n%b\n%b" % (request.head.method, url, lines, claim.signed_headers, payload)
+
+
+def _canonical_url(url: bytes, claim: Claim) -> bytes:
+    """Return path and query, each encoded in the one way that is signed."""
+    path, _, query = url.partition(b"?")
+    pairs = []
+    for part in query.split(b"&") if query else ():
+        name, _, value = part.partition(b"=")
+        name_text = quote(unquote_to_bytes(name), safe="-_.~")
+        if claim.is_presigned and name_text == "X-Amz-Signature":
+            continue
+        pairs.append(f"{name_text}={quote(unquote_to_bytes(value), safe='-_.~')}")
+    path_text = quote(unquote_to_bytes(path), safe="/-_.~") or "/"
+    return f"{path_text}\n{'&'.join(sorted(pairs))}".encode()

@@ -1,0 +1,42 @@
+"""Every bound of the HTTP router, so that no client can make the server hang, grow or fall over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hashrange.limits import REQUEST_BODY_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one server process accepts; the defaults suit one machine."""
+
+    header_bytes_max: int = 64 * 1024
+    body_bytes_max: int = REQUEST_BODY_BYTES_MAX
+    # Beyond this many connections a request is answered with 503; beyond twice as many, the
+    # connection is dropped unanswered.
+    connections_max: int = 4096
+    # Requests that wait for the disk, over all connections.
+    in_flight_max: int = 8192
+    # Bodies held in memory, over all connections.
+    buffered_bytes_max: int = 512 * 1024 * 1024
+    # Requests that one connection may send ahead of their answers before it is no longer read.
+    pipeline_max: int = 32
+
+    # How often the time limits below are looked at.
+    tick_seconds: float = 1.0
+    idle_seconds: float = 300
+    header_seconds: float = 20
+    body_seconds: float = 120
+    # A client that does not read its answer.
+    write_seconds: float = 60
+    # After a refusal: how long what the client still sends is read and thrown away.
+    linger_seconds: float = 3
+    # After an answer to a client that was alone: how long its next request is waited for awake. Not
+    # where the client may be a thread of the same process.
+    awake_seconds: float = 0
+    # How long a stop waits for what is in flight.
+    stop_seconds: float = 20
+
+
+DEFAULT_BOUNDS = Bounds()

@@ -1,0 +1,488 @@
+"""One client connection: bytes to requests, requests to responses in the order they came.
+
+Invariants:
+1. At most one request of a connection is being answered; later ones stand in `_waiting`.
+2. A response is written with one call, and never after the connection was lost or hung up.
+3. What is complete when the event loop has read all sockets is answered then, and the responses are
+   sent together (see `turn`). Nothing else is written, and nothing closed, before they are.
+4. A handler that does not suspend (every read) needs no task. A handler that suspends is driven on
+   by the future it waits for. Handlers may therefore not use what needs a current task
+   (`asyncio.timeout`, `TaskGroup`).
+5. Reading stops while too many requests wait, or the client does not read its answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from hashrange.back_off import BackOff
+from hashrange.wire.http.messages import Head, Headers, HttpAnswer, HttpRequest, lower_names
+from hashrange.wire.http.router import (
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    NOT_FOUND,
+    TIMED_OUT,
+    TOO_LARGE,
+    overloaded,
+)
+
+if TYPE_CHECKING:
+    from hashrange.wire.http.server import Server
+
+# What a coroutine yields when it has ended. To be told so by an exception takes 4 % of a GetItem's
+# instructions.
+_DONE: Final = object()
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# Marks a request that has to be read once more; never sent.
+_UPGRADE = HttpAnswer(426, b"")
+# A content length with more digits than this is too large, whatever it says.
+_LENGTH_DIGITS_MAX = 12
+# One with no more digits than this needs no look: `on_body` counts, too.
+_SHORT_LENGTH_DIGITS = 6
+
+
+class Phase(Enum):
+    """What is expected from the client next, which decides how long it may take."""
+
+    IDLE = auto()
+    HEADER = auto()
+    BODY = auto()
+    # Hung up: whatever still comes is thrown away.
+    LINGER = auto()
+
+
+# Looking a member up in its class costs more than most of what is done here.
+_IDLE: Final = Phase.IDLE
+_HEADER: Final = Phase.HEADER
+_BODY: Final = Phase.BODY
+_LINGER: Final = Phase.LINGER
+
+
+@final
+class Connection:
+    """The protocol object of one socket.
+
+    It inherits nothing, because event loops ask only for the methods, and only such a class becomes
+    a quick one when it is compiled.
+    """
+
+    __slots__ = (
+        "_answered",
+        "_answering",
+        "_back_off",
+        "_body",
+        "_body_bytes",
+        "_chunks",
+        "_header_bytes",
+        "_headers",
+        "_is_at_start",
+        "_is_choked",
+        "_is_fresh",
+        "_is_half_closed",
+        "_is_paused",
+        "_is_recalled",
+        "_is_surplus",
+        "_parser",
+        "_received_bytes",
+        "_refusal",
+        "_server",
+        "_transport",
+        "_turn",
+        "_url",
+        "_waiting",
+        "_wants_continue",
+        "phase",
+        "since",
+    )
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._turn = server.turn
+        self._back_off = BackOff()
+        self._transport: asyncio.Transport | None = None
+        self._parser = HttpRequestParser(self)
+        self._waiting: deque[HttpRequest] = deque()
+        # The request being answered, and what answers it.
+        self._answered: HttpRequest | None = None
+        self._answering: Iterator[Any] | None = None
+        # Whether the parser has nothing that the next bytes would belong to.
+        self._is_at_start = True
+        self._is_choked = False
+        self._is_fresh = False
+        self._is_half_closed = False
+        self._is_paused = False
+        # Whether the last request was one with a known head.
+        self._is_recalled = False
+        self._is_surplus = False
+        self._wants_continue = False
+        self._received_bytes = 0
+        self.phase: Phase = _IDLE
+        self.since = server.now
+        self._begin_request()
+
+    def _begin_request(self) -> None:
+        self._url = b""
+        self._headers: Headers = {}
+        self._body = b""
+        self._chunks: list[bytes] | None = None
+        self._body_bytes = 0
+        self._header_bytes = 0
+        self._refusal: HttpAnswer | None = None
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether the client waits for an answer."""
+        return self._answering is not None or bool(self._waiting)
+
+    @property
+    def is_choked(self) -> bool:
+        """Whether the client does not read what was written to it."""
+        return self._is_choked
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        if not self._server.admit(self):
+            transport.abort()  # type: ignore[attr-defined]  # as above
+        self._is_surplus = self._server.has_surplus
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.phase = _LINGER
+        self._drop_input()
+        self._server.forget(self)
+        # The parser refers back to this object; without it, both go as soon as they are let go.
+        self._parser = None  # type: ignore[assignment]
+
+    def pause_writing(self) -> None:
+        self._is_choked = True
+        self.since = self._server.now
+        self._pause_reading()
+
+    def resume_writing(self) -> None:
+        self._is_choked = False
+        self.answer_waiting()
+
+    def eof_received(self) -> bool:
+        """Keep the socket open for the answers that are still owed."""
+        self._turn.flush()
+        self._is_half_closed = True
+        return self.is_owed
+
+    def data_received(self, data: bytes) -> None:
+        server = self._server
+        request = server.head_cache.recall(data) if self._is_at_start else None
+        if (
+            request is None
+            or server.buffered_bytes + len(request.body) > server.bounds.buffered_bytes_max
+        ):
+            self._read(data)
+        else:
+            server.buffered_bytes += len(request.body)
+            self.since = server.now
+            self._is_recalled = True
+            self._waiting.append(request)
+        if self._waiting and self._answering is None and not self._is_choked:
+            self._turn.answer(self)
+        if len(self._waiting) >= server.bounds.pipeline_max:
+            self._pause_reading()
+
+    def _read(self, data: bytes) -> None:
+        """Parse what has no known head; remember it, unless that was in vain lately."""
+        if self._is_recalled:
+            self._back_off.note_success()
+            self._is_recalled = False
+        elif self._is_at_start:
+            self._back_off.note_failure()
+        before = len(self._waiting)
+        self._parse(data)
+        self._is_at_start = (
+            len(self._waiting) == before + 1
+            and self._back_off.is_due()
+            and self._server.head_cache.learn(data, self._waiting[-1])
+        )
+
+    def _parse(self, data: bytes) -> None:
+        while data and self.phase is not _LINGER:
+            self._received_bytes = len(data)
+            self._is_fresh = False
+            try:
+                self._parser.feed_data(data)
+                data = b""
+            except HttpParserUpgrade as upgrade:
+                data = self._decline_upgrade() + data[upgrade.args[0] :]
+            except HttpParserError:
+                self._refusal = self._refusal or MALFORMED
+            if self._refusal is not None:
+                self._refuse_rest(self._refusal)
+            elif self.phase is _HEADER:
+                # Other requests may have been in front of a header that only begins here.
+                self._header_bytes += (
+                    self._sum_headers(self._headers) if self._is_fresh else self._received_bytes
+                )
+                if self._header_bytes > self._server.bounds.header_bytes_max:
+                    self._refuse_rest(HEADERS_TOO_LARGE)
+
+    def _sum_headers(self, headers: Headers) -> int:
+        return len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
+
+    def _decline_upgrade(self) -> bytes:
+        """Return the head of a request without its offer to speak another protocol.
+
+        The parser reads no body after such an offer, so the request has to be read again.
+        """
+        if self._refusal is None:
+            # CONNECT, after which nothing on this connection would be HTTP.
+            self._waiting.pop()
+            self._refusal = NOT_FOUND
+        if self._refusal is not _UPGRADE:
+            return b""
+        lines = [b"%b %b HTTP/1.1" % (self._parser.get_method(), self._url)]
+        lines += [
+            b"%b: %b" % (name, value)
+            for name, value in self._headers.items()
+            if name not in (b"connection", b"upgrade")
+        ]
+        self._parser = HttpRequestParser(self)
+        self._begin_request()
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    # Called by the parser.
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+        self._is_fresh = True
+        self.phase = _HEADER
+        self.since = self._server.now
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What comes after a chunked body is no part of the header.
+        if self.phase is _HEADER:
+            self._headers[lower_names[name]] = value
+
+    def on_headers_complete(self) -> None:
+        headers = self._headers
+        self.phase = _BODY
+        if (
+            len(headers.get(b"content-length", b"")) > _SHORT_LENGTH_DIGITS
+            # The sum is worth its time only when so much has arrived.
+            or self._header_bytes + self._received_bytes > self._server.bounds.header_bytes_max
+        ):
+            self._check_sizes(headers)
+        if self._refusal is not None:
+            return
+        if b"upgrade" in headers and self._parser.should_upgrade():
+            self._refusal = _UPGRADE
+        elif b"expect" in headers:
+            self._expect(headers[b"expect"])
+
+    def _check_sizes(self, headers: Headers) -> None:
+        """Refuse a request whose headers are, or whose body will be, too large."""
+        bounds = self._server.bounds
+        length = headers.get(b"content-length", b"")
+        if len(length) > _LENGTH_DIGITS_MAX or (length and int(length) > bounds.body_bytes_max):
+            self._refusal = TOO_LARGE
+        elif self._sum_headers(headers) > bounds.header_bytes_max:
+            self._refusal = HEADERS_TOO_LARGE
+
+    def on_body(self, body: bytes) -> None:
+        if self._refusal is not None:
+            return
+        server = self._server
+        size = len(body)
+        self._body_bytes += size
+        server.buffered_bytes += size
+        if not self._body:
+            self._body = body
+        elif self._chunks is None:
+            self._chunks = [self._body, body]
+        else:
+            self._chunks.append(body)
+        if self._body_bytes > server.bounds.body_bytes_max:
+            self._refusal = TOO_LARGE
+        elif server.buffered_bytes > server.bounds.buffered_bytes_max:
+            self._refusal = overloaded("too much is being sent at once")
+
+    def on_message_complete(self) -> None:
+        if self._refusal is not None:
+            return
+        parser = self._parser
+        body = self._body
+        if self._chunks is not None:
+            body = b"".join(self._chunks)
+            self._chunks = None
+        head = Head(parser.get_method(), self._url, self._headers)
+        self._waiting.append(HttpRequest(head, body, parser.should_keep_alive()))
+        # As `_begin_request` does, for what was changed.
+        self._url = b""
+        self._headers = {}
+        self._body = b""
+        self._body_bytes = 0
+        self._header_bytes = 0
+        self.phase = _IDLE
+        self.since = self._server.now
+
+    # Refusals, time limits and the end.
+
+    def expire(self) -> None:
+        """Give up on a client that took too long."""
+        if self._transport is None:
+            return
+        if self.phase is _LINGER or self._is_choked:
+            self._transport.abort()
+        elif self.phase is _IDLE:
+            self._turn.flush()
+            self._transport.close()
+        else:
+            self._refuse_rest(TIMED_OUT)
+            self.answer_waiting()
+
+    def close_when_idle(self) -> None:
+        """Close, unless a request is under way; the answer to that will close."""
+        if self._transport is not None and self.phase is _IDLE and not self.is_owed:
+            self._turn.flush()
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Drop the connection with whatever was not sent."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _refuse_rest(self, refusal: HttpAnswer) -> None:
+        """Let what cannot be read as a request be answered in its turn, and hang up then."""
+        self._server.buffered_bytes -= self._body_bytes
+        request = HttpRequest(Head(b"", b"", self._headers), b"", keep_alive=False)
+        request.refusal = refusal
+        self._begin_request()
+        self.phase = _LINGER
+        self.since = self._server.now
+        self._waiting.append(request)
+
+    def _drop_input(self) -> None:
+        """Forget the requests that will not be answered any more."""
+        self._server.buffered_bytes -= self._body_bytes
+        self._server.buffered_bytes -= sum(len(request.body) for request in self._waiting)
+        self._begin_request()
+        self._waiting.clear()
+
+    def _expect(self, expectation: bytes) -> None:
+        if expectation.lower() != b"100-continue" or self._transport is None:
+            return
+        if self.is_owed:
+            # The go-ahead may not overtake the answers before it.
+            self._wants_continue = True
+        else:
+            self._turn.flush()
+            self._transport.write(_CONTINUE)
+
+    def _pause_reading(self) -> None:
+        if not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    # Answering.
+
+    def answer_waiting(self) -> None:
+        """Answer what waits, in order, until a handler suspends or the client stops reading."""
+        if self._answering is not None:
+            return
+        waiting = self._waiting
+        server = self._server
+        while waiting and not self._is_choked:
+            request = waiting.popleft()
+            server.buffered_bytes -= len(request.body)
+            if self._is_surplus or server.in_flight >= server.bounds.in_flight_max:
+                self._refuse_overload(request)
+            answering = server.respond(request).__await__()
+            awaited = next(answering, _DONE)
+            if awaited is _DONE:
+                self._write(request)
+                continue
+            self._answered = request
+            self._answering = answering
+            server.in_flight += 1
+            self._wait_for(awaited)
+            return
+        if not waiting and (self._is_paused or self._wants_continue or self._is_half_closed):
+            self._catch_up()
+
+    def _refuse_overload(self, request: HttpRequest) -> None:
+        if request.refusal is not None or request.head.method != b"POST":
+            return
+        if self._is_surplus:
+            request.keep_alive = False
+            request.refusal = overloaded("it has too many connections")
+        else:
+            request.refusal = overloaded("it has too many requests in flight")
+
+    def _catch_up(self) -> None:
+        """Do what had to wait for the last answer."""
+        transport = self._transport
+        if transport is None or self._is_choked:
+            return
+        self._turn.flush()
+        if self._wants_continue:
+            self._wants_continue = False
+            if self.phase is _BODY:
+                transport.write(_CONTINUE)
+        if self._is_paused:
+            self._is_paused = False
+            transport.resume_reading()
+        if self._is_half_closed:
+            transport.close()
+
+    def _wait_for(self, awaited: Any) -> None:
+        if awaited is None:
+            # The handler gave way to others with sleep(0).
+            self._server.loop.call_soon(self._resume)
+        else:
+            # What a task does, too: the flag says that the future was handed to its waiter.
+            awaited._asyncio_future_blocking = False
+            awaited.add_done_callback(self._resume)
+
+    def _resume(self, _: object = None) -> None:
+        request, answering = self._answered, self._answering
+        assert request is not None
+        assert answering is not None
+        try:
+            awaited = next(answering, _DONE)
+        except BaseException:
+            # Not even the dispatcher's catch-all held it: this client must not wait for ever.
+            self._answering = None
+            self._server.in_flight -= 1
+            self.abort()
+            raise
+        if awaited is not _DONE:
+            self._wait_for(awaited)
+            return
+        self._answered = None
+        self._answering = None
+        self._server.in_flight -= 1
+        self._write(request)
+        self.answer_waiting()
+
+    def _write(self, request: HttpRequest) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        if request.keep_alive and not self._server.is_stopping:
+            self._turn.send(transport, request.response)
+            return
+        self._turn.flush()
+        transport.write(request.response)
+        self._drop_input()
+        if self.phase is _LINGER and not self._is_half_closed:
+            # Closing at once would reset the connection under a client that is still sending, and
+            # it might never see the answer.
+            transport.write_eof()
+        else:
+            self.phase = _LINGER
+            transport.close()
+        self.since = self._server.now

@@ -1,0 +1,135 @@
+"""The listening side: sockets, the connections on them, their time limits, and a graceful stop.
+
+One server belongs to one event loop; nothing here is called from another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import final
+
+from hashrange.wire.http.bounds import Bounds
+from hashrange.wire.http.connection import Connection, Phase
+from hashrange.wire.http.head_cache import HeadCache
+from hashrange.wire.http.listener import Acceptor, SharedListener
+from hashrange.wire.http.loop_turn import LoopTurn
+from hashrange.wire.http.router import Router
+
+
+@final
+class Server:
+    """Accepts connections and watches over them."""
+
+    def __init__(self, router: Router, bounds: Bounds, note_clients: Callable[[int], None]) -> None:
+        self.bounds = bounds
+        self.loop = asyncio.get_running_loop()
+        self.head_cache = HeadCache()
+        self.turn = LoopTurn(self.loop, bounds.awake_seconds)
+        # The time of the last tick: exact enough for time limits, and free to read.
+        self.now = self.loop.time()
+        self.in_flight = 0
+        self.buffered_bytes = 0
+        self.has_surplus = False
+        self.is_stopping = False
+        self.respond = router.respond
+        self._router = router
+        self._note_clients = note_clients
+        self._connections: set[Connection] = set()
+        self._joining: set[asyncio.Task[None]] = set()
+        self._acceptor: Acceptor | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+        self._all_gone = asyncio.Event()
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def start(self, listener: SharedListener) -> None:
+        """Accept connections from now on."""
+        self._acceptor = Acceptor(self.loop, listener, self._welcome)
+        self._acceptor.start()
+        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
+
+    async def stop(self) -> None:
+        """Accept nothing new, finish what is in flight, then hang up."""
+        self.is_stopping = self._router.is_stopping = True
+        if self._acceptor is not None:
+            self._acceptor.stop()
+        for connection in list(self._connections):
+            connection.close_when_idle()
+        if self._connections:
+            try:
+                await asyncio.wait_for(self._all_gone.wait(), self.bounds.stop_seconds)
+            except TimeoutError:
+                for connection in list(self._connections):
+                    connection.abort()
+        if self._ticker is not None:
+            self._ticker.cancel()
+
+    def _welcome(self, accepted: socket.socket) -> None:
+        joining = self.loop.create_task(self._join(accepted))
+        self._joining.add(joining)
+        joining.add_done_callback(self._joining.discard)
+
+    async def _join(self, accepted: socket.socket) -> None:
+        try:
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self.loop.connect_accepted_socket(  # type: ignore[type-var]
+                lambda: Connection(self), accepted
+            )
+        except OSError:
+            accepted.close()  # the client is gone again
+            self._note_departure()
+
+    # Called by connections.
+
+    def admit(self, connection: Connection) -> bool:
+        """Take a new connection in; false when there are far too many to answer it at all."""
+        self._connections.add(connection)
+        count = self._count()
+        self.has_surplus = count > self.bounds.connections_max
+        return count <= 2 * self.bounds.connections_max and not self.is_stopping
+
+    def forget(self, connection: Connection) -> None:
+        """Let go of a connection that is closed."""
+        self._connections.discard(connection)
+        self._note_departure()
+        self.has_surplus = self._count() > self.bounds.connections_max
+        if self.is_stopping and not self._connections:
+            self._all_gone.set()
+
+    def _count(self) -> int:
+        count = len(self._connections)
+        self.turn.is_shared = count > 1
+        self._note_clients(count)
+        return count
+
+    def _note_departure(self) -> None:
+        if self._acceptor is not None:
+            self._acceptor.note_departure()
+
+    # Time limits.
+
+    def _tick(self) -> None:
+        self.now = self.loop.time()
+        self._router.writer.tick()
+        for connection in list(self._connections):
+            if self.now - connection.since > self._seconds_max(connection):
+                connection.expire()
+        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
+
+    def _seconds_max(self, connection: Connection) -> float:
+        bounds = self.bounds
+        if connection.is_choked:
+            return bounds.write_seconds
+        if connection.phase is Phase.LINGER:
+            # While answers are owed, it is not the client who is late.
+            return bounds.linger_seconds if not connection.is_owed else float("inf")
+        if connection.phase is Phase.HEADER:
+            return bounds.header_seconds
+        if connection.phase is Phase.BODY:
+            return bounds.body_seconds
+        return bounds.idle_seconds if not connection.is_owed else float("inf")
