@@ -29,7 +29,7 @@ TABLE = "streamed"
 # The server with shards that are rolled over every moment, and split when they had a few records.
 _COMMAND = (
     "-c",
-    "from hashrange.services import streams;"
+    "from hashrange.services import stream_keeper as streams;"
     "streams.SHARD_SECONDS = 0.5; streams._POLL_SECONDS = 0.05;"
     "streams._WATCH_SECONDS = 0.2; streams._WATCHED_ROWS = 8; streams._BUSY_TIMES = 2;"
     "streams.SHARD_RECORDS_PER_SECOND_MAX = 20; streams.OPEN_SHARDS_MAX = 4;"

@@ -5,7 +5,8 @@ from typing import Any
 import botocore.session
 import pytest
 
-from hashrange.api.shapes.structures import ListOf, MapOf, Shape, Structure, requests
+from hashrange.api.shapes import requests
+from hashrange.api.shapes.structures import ListOf, MapOf, Shape, Structure
 
 SHAPES = {
     "BatchGetItem": requests.BATCH_GET_ITEM,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.api.shapes import requests
 from hashrange.api.shapes.scalars import Boolean, Number, String
 from hashrange.api.shapes.structures import (
     AttributeMap,
