@@ -13,7 +13,6 @@ from hashrange.api.shapes.structures import (
     MapOf,
     Shape,
     Structure,
-    requests,
 )
 from hashrange.errors import ClientError
 
