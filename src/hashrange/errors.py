@@ -5,7 +5,7 @@ ClientError
 Failures inside the server (never shown as they are):
 ├── CorruptionError     something read back from disk is not what was written
 ├── EngineError         the engine could not do it; nothing was changed
-│   ├── StaleEpochError     the decision was built on an older catalog: build it again
+│   ├── StaleVersionError     the decision was built on an older catalog: build it again
 │   ├── ConflictError       the engine gave up on contention
 │   └── StorageFullError    no room
 └── UnknownOutcomeError the write may or may not have happened
@@ -166,7 +166,7 @@ class EngineError(Exception):
     """The engine could not do it, and nothing was changed."""
 
 
-class StaleEpochError(EngineError):
+class StaleVersionError(EngineError):
     """The decision was built on an older catalog than the one in force."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hashrange.engine.base import Changes
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine
-from hashrange.errors import StaleEpochError
+from hashrange.errors import StaleVersionError
 from tests.engine.decisions import Rows, Write, increment, plain
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -88,7 +88,7 @@ def step_together(path: Path, times: int, answers: Connection) -> None:
                 await engine.write(plain(epoch_step=True, epoch=known))
                 done += 1
                 assert engine.epoch() > known
-            except StaleEpochError:
+            except StaleVersionError:
                 stale += 1
                 assert engine.epoch() > known
         await engine.close()

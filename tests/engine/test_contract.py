@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from hashrange.engine.base import Changes, Engine
-from hashrange.errors import EngineError, StaleEpochError
+from hashrange.errors import EngineError, StaleVersionError
 from tests.engine.decisions import Rows, Write, increment, plain, put, refuse
 
 FIRST, LAST = b"", b"\xff" * 40
@@ -275,7 +275,7 @@ async def test_a_decision_of_another_epoch_is_refused_without_being_asked(engine
         return Changes("done")
 
     for epoch in (0, 2):
-        with pytest.raises(StaleEpochError):
+        with pytest.raises(StaleVersionError):
             await engine.write(Write(decide, [("t", b"k")], epoch=epoch))
     assert not asked
     assert await engine.write(Write(decide, [("t", b"k")], epoch=1)) == "done"
@@ -290,7 +290,7 @@ async def test_a_step_of_the_epoch_fences_the_decisions_queued_behind_it(engine:
         engine.write(plain(puts=[("t", b"c", b"1")])),
         return_exceptions=True,
     )
-    assert isinstance(results[2], StaleEpochError)
+    assert isinstance(results[2], StaleVersionError)
     assert [key for key, _ in await rows_of(engine)] == [b"a", b"c"]
     assert engine.epoch() == 1
 

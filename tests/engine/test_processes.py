@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
-from hashrange.errors import StaleEpochError
+from hashrange.errors import StaleVersionError
 from tests.engine.decisions import plain, put
 from tests.engine.processes import (
     CONTEXT,
@@ -93,7 +93,7 @@ def test_engines_of_two_processes_share_epoch_stores_and_rows(
         assert first.sequence() == second.sequence() == 2
         await second.write(put("t", b"k", b"v"))
         assert await first.read([("t", b"k")]) == [b"v"]
-        with pytest.raises(StaleEpochError):
+        with pytest.raises(StaleVersionError):
             await second.write(plain(epoch=0))
         await second.write(plain(drops=["t"], creates=["u"], epoch_step=True))
         assert first.epoch() == 2
@@ -117,7 +117,7 @@ def test_an_epoch_that_a_dying_process_did_not_share_is_found_by_the_next_write(
         # What a process killed between its commit and the sharing leaves behind.
         engine._shared.set_epoch(0)
         assert engine.epoch() == 0
-        with pytest.raises(StaleEpochError):
+        with pytest.raises(StaleVersionError):
             await engine.write(plain(epoch=0))
         assert engine.epoch() == 1
         await engine.close()

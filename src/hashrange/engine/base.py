@@ -1,46 +1,99 @@
-"""The engine contract: ordered bytes in named stores, and atomic decisions on them.
+"""The engine contract: ordered bytes in shards of table spaces, and atomic decisions on them.
 
-An engine knows nothing of DynamoDB. It keeps *stores*, each an ordered map from key bytes to value
-bytes, and promises:
+An engine knows nothing of DynamoDB. A row lives at (store, shard, key). A *store* is an ordered map
+from key bytes to value bytes. A *space* is a group of stores that belong together, such as all that
+one table consists of except its global indexes; the name of a store is its space, or its space, a
+dot and its own name. A *shard* is a numbered part of a space, cut through all its stores: a row's
+shard follows from the placement hash of its partition key (see `shard_of`), so that an item, its
+local index rows, its expiry row, its collection size and its change record share a shard. How many
+shards a space has is fixed when the space is made, and kept by the layer above.
+
+What every engine promises:
 
 1. `write` reads the rows a decision names, calls `decide`, and applies its changes as one atomic,
-   isolated step; when it returns, the step is as durable as the engine was asked to be.
+   isolated step; when it returns, the step is as durable as the engine was asked to be. All rows
+   that a decision names and changes lie in one shard of one space, unless the engine can do more
+   (`Capabilities.atomic_across_shards`). A decision names at least one row, which tells its shard.
 2. `decide` is pure: the engine may call it more than once and use only the last answer.
-3. A decision is refused with `StaleEpochError` when `decision.epoch` is not the epoch in force
-   inside that very step (a negative epoch is never refused). Changes with `epoch_step` set move
-   the epoch on by one, in the same step.
-4. `read` and `range` each see one snapshot, only ever of acknowledged or about to be acknowledged
-   steps; a read that starts after a write was acknowledged sees that write.
-5. Changes are applied in this order: drops, creates, deletes, puts, appends, tallies. So a put wins
-   over a delete of the same key, and of two puts of one key the later one. Creating a store that
-   exists and dropping or deleting what does not exist do nothing; a put, an append or a tally for a
-   store that does not exist refuses the whole decision with `EngineError`. Dropping a store
-   forgets its tally.
-6. Appends are numbered by one sequence for all stores, which starts at 1 and never uses a number
-   twice. Numbers follow the order of the steps, and within a step the order of its appends; whoever
-   sees a number sees all smaller ones that were ever given. A row is stored under its prefix and
-   its number, eight bytes, big-endian.
-7. The first four bytes of an item key are its placement hash; an engine may spread a store over
-   shards by ranges of it. The embedded engines keep every store in one ordered map.
-8. Failures are `EngineError` (nothing happened), `UnknownOutcomeError` or `CorruptionError`;
-   besides what `decide` itself raises (which passes unchanged, and nothing happened), nothing else
-   escapes. Cancelling a `write` in flight leaves its outcome unknown to the caller.
+3. Numbers are per shard. Appends are numbered by a sequence of the shard that starts above 0 and
+   never uses a number twice. Numbers follow the order of the steps, and within a step the order of
+   its appends; whoever sees a number sees all smaller ones of that shard that were ever given. A
+   row is stored under its prefix and its number, eight bytes, big-endian. Nothing is promised
+   about the order of steps in different shards.
+4. Fencing is per space. A decision names the version of each space it was built on; a shard that
+   has seen a newer one refuses it with `StaleVersionError`, and takes note of the decision's
+   version if that is newer. Changes raise the version of a space in the same step; an engine
+   without `atomic_across_shards` does so in the other shards when `fence` is called.
+5. `counter` moves when changes are announced. It tells caches to look again; it may move late or
+   without need, and nothing is refused because of it.
+6. Reads say what they need: EVENTUAL may be stale; STRONG sees every acknowledged decision on that
+   row; both see each row by itself. `read_together` sees several rows as of one moment and is
+   only there with `snapshot_reads`. No read shows what could still be lost.
+7. Changes are applied in this order: drops, creates, deletes, puts, appends, tallies, fences. So a
+   put wins over a delete of the same key, and of two puts of one key the later one. Creating a
+   store that exists and dropping or deleting what does not exist do nothing; a put, an append or a
+   tally for a store that does not exist refuses the whole decision with `EngineError`. An engine
+   may carry out creates before the step and drops after it: a crash then leaves a store that
+   nobody names.
+8. Outcomes: applied, refused (an exception, and nothing happened) or unknown
+   (`UnknownOutcomeError`); an engine settles unknown outcomes itself as far as it can. Other
+   failures are `EngineError` (nothing happened), `ConflictError` and `CorruptionError`; what
+   `decide` raises passes unchanged. Cancelling a `write` leaves its outcome unknown to the caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, final
+from dataclasses import dataclass
+from typing import Final, Protocol, final
 
-StoreKey = tuple[str, bytes]
-"""A row's address: store name ([a-z0-9_]+) and key bytes."""
+RowKey = tuple[str, int, bytes]
+"""A row's address: store name ([a-z0-9_]+, maybe a dot and more of these), shard and key bytes."""
 
 Row = tuple[bytes, bytes]
 
-ANY_EPOCH = -1
+Fence = tuple[str, int]
+"""A space and its version."""
 
-SEQUENCE_BYTES = 8
-"""How long the number is that ends the key of an appended row."""
+EVENTUAL: Final = 0
+STRONG: Final = 1
+
+SEQUENCE_BYTES: Final = 8
+"""The length of the number that ends the key of an appended row."""
+
+PLACEMENT_BYTES: Final = 4
+"""The length of the placement hash that the keys of items begin with."""
+
+_PLACEMENT_BITS: Final = 8 * PLACEMENT_BYTES
+
+
+def shard_of(key: bytes, shards: int) -> int:
+    """Return the shard of a key that begins with its placement: shards are equal hash ranges."""
+    return int.from_bytes(key[:PLACEMENT_BYTES], "big") * shards >> _PLACEMENT_BITS
+
+
+def space_of(store: str) -> str:
+    """Return the space of a store."""
+    return store.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine promises beyond the contract, and what it would rather have.
+
+    The layer above asks these, never for an engine's name.
+    """
+
+    # One decision may name and change rows of several shards and spaces.
+    atomic_across_shards: bool
+    # Global index rows may be changed in the step of their item.
+    indexes_in_step: bool
+    # `read_together` is there.
+    snapshot_reads: bool
+    # The data is in files of this machine, to be copied or encrypted by us.
+    local_files: bool
+    # How many shards a new space should have.
+    shards: int = 1
 
 
 @final
@@ -52,7 +105,8 @@ class Changes:
         "creates",
         "deletes",
         "drops",
-        "epoch_step",
+        "fences",
+        "is_announced",
         "outcome",
         "puts",
         "tallies",
@@ -60,60 +114,85 @@ class Changes:
 
     def __init__(self, outcome: object = None) -> None:
         self.outcome = outcome
-        self.puts: list[tuple[str, bytes, bytes]] = []
-        self.deletes: list[StoreKey] = []
-        # (store, key prefix, value): the engine completes the key with the next sequence number.
-        self.appends: list[tuple[str, bytes, bytes]] = []
-        # (store, change of its row count, change of its bytes): kept per store, see `Engine.tally`.
+        self.puts: list[tuple[str, int, bytes, bytes]] = []
+        self.deletes: list[RowKey] = []
+        # (store, shard, key prefix, value): the engine completes the key with the next number.
+        self.appends: list[tuple[str, int, bytes, bytes]] = []
+        # (name of a store, change of its row count, change of its bytes): kept beside the rows of
+        # the decision's shard, also for a store of another space; see `Engine.tally`.
         self.tallies: list[tuple[str, int, int]] = []
         self.creates: list[str] = []
         self.drops: list[str] = []
-        self.epoch_step = False
+        # Spaces whose version is raised.
+        self.fences: list[Fence] = []
+        # Whether the change counter moves.
+        self.is_announced = False
 
 
 class Decision(Protocol):
     """A write, as a pure function of the rows it must see."""
 
     @property
-    def epoch(self) -> int:
-        """The catalog epoch it was built on, or ANY_EPOCH."""
+    def fences(self) -> Sequence[Fence]:
+        """The versions of spaces it was built on; empty when it was built on none."""
 
     @property
-    def keys(self) -> Sequence[StoreKey]:
-        """The rows it must see, in the order `decide` receives them."""
+    def keys(self) -> Sequence[RowKey]:
+        """The rows it must see, in the order `decide` receives them; at least one."""
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         """Return the changes for these rows. Pure; an exception refuses the write unchanged."""
 
 
+class Lease(Protocol):
+    """The right to do some background work, held until it is released or lost.
+
+    A holder that was paused may not know that it lost its lease, so the work done under it must be
+    harmless even then.
+    """
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the lease is still held, as far as this process knows."""
+
+    async def release(self) -> None:
+        """Let another process have it."""
+
+
 class Engine(Protocol):
     """Ordered bytes with atomic decisions; every method may be called from one event loop only."""
 
-    def epoch(self) -> int:
-        """Return the newest catalog epoch this process knows of; cheap enough for every request."""
+    @property
+    def capabilities(self) -> Capabilities: ...
 
-    def sequence(self) -> int:
-        """Return the newest number of the sequence this process knows of; as cheap as `epoch`.
+    def counter(self) -> int:
+        """Return the newest change counter this process knows of; cheap enough for each request."""
 
-        A hint for those who wait for appends, of this process or another: it never runs ahead of
-        what can be read, and may lag when a process died until the next write.
+    async def read(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
+        """Return the rows at these keys, each by itself; an absent store reads as empty."""
+
+    async def read_together(self, keys: Sequence[RowKey]) -> list[bytes | None]:
+        """Return the rows at these keys as they were at one moment (`snapshot_reads`)."""
+
+    async def read_versions(self, keys: Sequence[RowKey]) -> list[tuple[bytes | None, int]]:
+        """Return rows, strongly, each with a number that differs whenever the row has changed.
+
+        For engines without `snapshot_reads`: two equal answers, one after the other, mean that
+        all rows were so at one moment between them. Of a row that is absent, the number may also
+        differ when other rows of the shard were deleted.
         """
-
-    def note_clients(self, count: int) -> None:
-        """Take note of how many clients this process has: one alone need not wait for others."""
-
-    async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
-        """Return the rows at these keys, from one snapshot; an absent store reads as empty."""
 
     async def range(
         self,
         store: str,
+        shard: int,
         lower: bytes,
         upper: bytes,
         *,
         reverse: bool,
         rows_max: int,
         bytes_max: int,
+        consistency: int,
     ) -> tuple[list[Row], bool]:
         """Return rows with lower <= key < upper in key order, and whether the range ended there.
 
@@ -124,8 +203,33 @@ class Engine(Protocol):
     async def write(self, decision: Decision) -> object:
         """Apply a decision and return its outcome."""
 
-    async def tally(self, store: str) -> tuple[int, int]:
-        """Return the sums of the tallies written for a store: rows and bytes."""
+    async def merge(self, store: str, rows: Sequence[tuple[int, bytes, bytes | None, int]]) -> None:
+        """Write rows (shard, key, value or None to delete, version), each by itself.
+
+        For engines without `indexes_in_step`, and for stores that are written in no other way:
+        of two versions of one row the higher one wins, in whatever order they come.
+        """
+
+    async def fence(self, space: str, shards: int, version: int) -> None:
+        """Have all shards of a space refuse decisions that were built on an older version."""
+
+    async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
+        """Return the sums of the tallies written in a space under a name: rows and bytes."""
+
+    def appended(self, space: str) -> int:
+        """Return a mark that differs whenever something was appended to a space; may lag."""
+
+    async def watch(self, space: str, seen: int, seconds: float) -> None:
+        """Wait until `appended` may differ from `seen`, at most so many seconds.
+
+        A hint: it may return late, up to the given time, or without need.
+        """
+
+    async def lease(self, name: str, seconds: float) -> Lease | None:
+        """Take the lease of a name, unless somebody else has it.
+
+        A process that dies loses its leases at once or after `seconds`; a living one keeps them.
+        """
 
     async def close(self) -> None:
         """Finish what is under way, then let go of files; a second call does nothing."""

@@ -24,7 +24,7 @@ from hashrange.errors import (
     CorruptionError,
     EngineError,
     ResourceNotFoundException,
-    StaleEpochError,
+    StaleVersionError,
     UnknownOutcomeError,
 )
 from hashrange.model.keys import index_key
@@ -88,7 +88,7 @@ class Backfill:
             try:
                 if await self._fill_chunk(fill):
                     return 1
-            except StaleEpochError:
+            except StaleVersionError:
                 return 1
             except ResourceNotFoundException:
                 continue

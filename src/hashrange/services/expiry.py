@@ -27,7 +27,7 @@ from hashrange.errors import (
     CorruptionError,
     EngineError,
     ResourceNotFoundException,
-    StaleEpochError,
+    StaleVersionError,
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
@@ -136,7 +136,7 @@ class Expiry:
                 )
                 assert isinstance(outcomes, list)
                 sweep.note(outcomes)
-        except StaleEpochError:
+        except StaleVersionError:
             return True
         except ResourceNotFoundException:
             rows, ended = [], True  # deleted just now, or not active yet

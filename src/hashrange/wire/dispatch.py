@@ -22,7 +22,7 @@ from hashrange.errors import (
     InternalServerError,
     ResourceNotFoundException,
     SerializationException,
-    StaleEpochError,
+    StaleVersionError,
     StorageFullError,
     TransactionConflictException,
     UnknownOperationException,
@@ -75,7 +75,7 @@ class Dispatcher:
                 operation.shape.check(request)
                 try:
                     response = await operation.handler(context, request)
-                except StaleEpochError:
+                except StaleVersionError:
                     response = await _handle_again(operation, context, body)
                 return 200, encode(response)
             except (ValidationException, ResourceNotFoundException):
@@ -127,7 +127,7 @@ async def _handle_again(operation: Operation, context: Context, body: bytes) -> 
     for _ in range(_STALE_ATTEMPTS_MAX):
         try:
             return await operation.handler(context, _read(operation, body))
-        except StaleEpochError:
+        except StaleVersionError:
             await asyncio.sleep(_STALE_PAUSE_SECONDS)
     return await operation.handler(context, _read(operation, body))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
-from hashrange.errors import StaleEpochError
+from hashrange.errors import StaleVersionError
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, item_size
@@ -38,7 +38,7 @@ async def put(tables: Tables, item: Item) -> None:
             write = PutWrite(table, key, item, None, size=item_size(item))
             await write_item(tables.engine, write, 0.0)
             return
-        except StaleEpochError:
+        except StaleVersionError:
             continue
 
 

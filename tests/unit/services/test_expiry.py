@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.engine.base import Changes
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
-from hashrange.errors import ConflictError, StaleEpochError, UnknownOutcomeError
+from hashrange.errors import ConflictError, StaleVersionError, UnknownOutcomeError
 from hashrange.limits import EXPIRED_SECONDS_MAX
 from hashrange.model.keys import decode_key, index_key, item_key
 from hashrange.model.schema import Table
@@ -87,7 +87,7 @@ async def put(tables: Tables, item: Item, name: str = "table") -> None:
                 tables.engine, PutWrite(table, key, item, None, size=item_size(item)), 0
             )
             return
-        except StaleEpochError:
+        except StaleVersionError:
             continue
 
 

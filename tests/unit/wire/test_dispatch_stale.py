@@ -8,7 +8,7 @@ import pytest
 
 from hashrange.api.operation import Context, Operation
 from hashrange.api.shapes.structures import AttributeMap, Structure
-from hashrange.errors import StaleEpochError
+from hashrange.errors import StaleVersionError
 from hashrange.wire import dispatch
 from hashrange.wire.auth.identity import Identity
 from hashrange.wire.dispatch import Dispatcher
@@ -23,7 +23,7 @@ def answer_after(refusals: int) -> tuple[int, Any]:
         attempts += 1
         del request["Part"]  # a handler may use up its request
         if attempts <= refusals:
-            raise StaleEpochError("built on an older epoch")
+            raise StaleVersionError("built on an older epoch")
         return {"Attempts": attempts}
 
     operation = Operation("PutItem", Structure("Input", {"Part": AttributeMap()}), handler)

@@ -19,7 +19,7 @@ from typing import Protocol, final
 from sortedcontainers import SortedList
 
 from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Row, StoreKey
-from hashrange.errors import ConflictError, EngineError, StaleEpochError, UnknownOutcomeError
+from hashrange.errors import ConflictError, EngineError, StaleVersionError, UnknownOutcomeError
 
 DELAY_TURNS = 3
 """How many turns of the event loop a delayed call lets pass."""
@@ -143,7 +143,7 @@ class MemoryEngine:
     def _decide(self, decision: Decision) -> Changes:
         epoch = decision.epoch
         if epoch != self._epoch and epoch >= 0:
-            raise StaleEpochError(f"built on epoch {epoch}, now {self._epoch}")
+            raise StaleVersionError(f"built on epoch {epoch}, now {self._epoch}")
         return decision.decide(self._rows(decision.keys))
 
     def _apply(self, changes: Changes) -> object:

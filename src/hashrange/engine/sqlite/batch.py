@@ -14,7 +14,7 @@ import apsw
 from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
 from hashrange.engine.sqlite.connection import StoreStatements
 from hashrange.engine.sqlite.shared_state import SharedState
-from hashrange.errors import EngineError, StaleEpochError
+from hashrange.errors import EngineError, StaleVersionError
 
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
@@ -136,7 +136,7 @@ class BatchWriter:
     def _decide(self, cursor: apsw.Cursor, batch: Batch, decision: Decision) -> Changes:
         epoch = decision.epoch
         if epoch != batch.epoch and epoch >= 0:
-            raise StaleEpochError(f"built on epoch {epoch}, now {batch.epoch}")
+            raise StaleVersionError(f"built on epoch {epoch}, now {batch.epoch}")
         rows: list[bytes | None] = []
         for store, key in decision.keys:
             statements = self._stores.get(store)
