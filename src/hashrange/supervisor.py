@@ -27,7 +27,7 @@ import uvloop
 from hashrange.app import (
     Application,
     StartError,
-    make_authenticator,
+    make_stages,
     reserve_data,
     wait_for_last_server,
 )
@@ -62,11 +62,11 @@ def serve(settings: Settings, announce: Announce) -> None:
     """Serve until a signal says stop; raises StartError when that cannot begin."""
     _raise_file_limit()
     clock = SystemClock()
-    authenticator = make_authenticator(settings, clock)
+    stages = make_stages(settings, clock)
 
     def make_application(is_keeper: bool) -> Application:
         return Application(
-            settings, authenticator, clock, is_keeper=is_keeper, awake_seconds=_AWAKE_SECONDS
+            settings, stages, clock, is_keeper=is_keeper, awake_seconds=_AWAKE_SECONDS
         )
 
     wait_for_last_server(settings)

@@ -15,7 +15,8 @@ from hashrange.api.items.consumed_capacity import (
 from hashrange.api.items.item_writes import check_put, make_delete, make_put
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import check_batch_put, request_key
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import StoreKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.projections import Projection
@@ -55,8 +56,9 @@ class _TableGet:
         return {**self.request, "Keys": self.request["Keys"][first:]}
 
 
-async def batch_get_item(context: Context, request: Request) -> Response:
+async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     """Return the items that exist, as many as fit in one response."""
+    context = scope.context
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
@@ -92,8 +94,9 @@ def _shown(row: bytes, projection: Projection | None) -> object:
     return splice(row) if projection is None else projection.apply(unpack_item(row))
 
 
-async def batch_write_item(context: Context, request: Request) -> Response:
+async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     """Put and delete items, each by itself; here all of them are done together."""
+    context = scope.context
     checked = [
         (name, [_check_request(part) for part in parts])
         for name, parts in request["RequestItems"].items()

@@ -6,14 +6,16 @@ from hashrange.api.items.arguments import read_get_arguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
-async def get_item(context: Context, request: Request) -> Response:
+async def get_item(scope: RequestScope, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
+    context = scope.context
     table = context.known_table(request["TableName"])
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):

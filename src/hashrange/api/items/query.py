@@ -11,13 +11,15 @@ from hashrange.api.items.start_keys import (
     check_start_parts,
     start_position,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.model.values import Item, check_item
 from hashrange.storage.reads import Span, query_span
 
 
-async def query(context: Context, request: Request) -> Response:
+async def query(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the key condition selects and the filter keeps."""
+    context = scope.context
     arguments = read_query_arguments(request)
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:

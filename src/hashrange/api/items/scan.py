@@ -11,15 +11,17 @@ from hashrange.api.items.start_keys import (
     check_start_parts,
     start_position,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.errors import ValidationException
 from hashrange.model.values import OLDER, Item, check_item
 from hashrange.storage.layout import segment_bounds
 from hashrange.storage.reads import Span
 
 
-async def scan(context: Context, request: Request) -> Response:
+async def scan(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the filter keeps."""
+    context = scope.context
     arguments = read_scan_arguments(request)
     segment, total_segments = _segments(request)
     start: Item | None = request.get("ExclusiveStartKey")

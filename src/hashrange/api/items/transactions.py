@@ -31,7 +31,8 @@ from hashrange.api.items.transaction_steps import (
     report_writes,
     write_all,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import StoreKey
 from hashrange.errors import ValidationException
 from hashrange.limits import TRANSACTION_BYTES_MAX
@@ -110,8 +111,9 @@ class _Get:
         return splice(row) if self.projection is None else self.projection.apply(unpack_item(row))
 
 
-async def transact_write_items(context: Context, request: Request) -> Response:
+async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
+    context = scope.context
     actions = [_Action(member) for member in request["TransactItems"]]
     if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
@@ -134,8 +136,9 @@ async def transact_write_items(context: Context, request: Request) -> Response:
     return report_writes(request, writes, outcomes)
 
 
-async def transact_get_items(context: Context, request: Request) -> Response:
+async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
+    context = scope.context
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [
         await context.catalog.table(context.account, context.region, get.request["TableName"])

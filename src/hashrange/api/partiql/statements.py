@@ -22,6 +22,7 @@ from hashrange.api.partiql.writes import (
     make_write,
     returned,
 )
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import StoreKey
 from hashrange.errors import ClientError, ValidationException
 from hashrange.expressions.binding import Values
@@ -51,8 +52,9 @@ _CODES: Final = {
 }
 
 
-async def execute_statement(context: Context, request: Request) -> Response:
+async def execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out one statement."""
+    context = scope.context
     statement = prepare_statement(request["Statement"])
     values = statement.values(request.get("Parameters", ()))
     if isinstance(statement, ExistsStatement):
@@ -139,11 +141,12 @@ class _Member:
             self.response["Item"] = item if selection is None else selection.apply(item)
 
 
-async def batch_execute_statement(context: Context, request: Request) -> Response:
+async def batch_execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out statements, each by itself: all of them reads of one item, or all of them writes.
 
     What is wrong with a statement is answered in its place.
     """
+    context = scope.context
     members = [_Member(member) for member in request["Statements"]]
     for member in members:
         try:

@@ -31,6 +31,7 @@ from hashrange.api.partiql.writes import (
     returning_of,
     says_more_than_key,
 )
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import StoreKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
@@ -144,8 +145,9 @@ class _Read(_Member):
         }
 
 
-async def execute_transaction(context: Context, request: Request) -> Response:
+async def execute_transaction(scope: RequestScope, request: Request) -> Response:
     """Carry out all statements, or none."""
+    context = scope.context
     members = [_member(*pair) for pair in enumerate(request["TransactStatements"])]
     reads = [member for member in members if isinstance(member, _Read)]
     writes = [member for member in members if isinstance(member, _Write)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.streams.iterators import ShardIterator, read_sequence
 from hashrange.api.tables.definition_checks import INVALID
 from hashrange.errors import ResourceNotFoundException, ValidationException
@@ -23,8 +24,9 @@ from hashrange.storage.stream_records import describe_change, sequence_text, spl
 _BY_SEQUENCE: Final = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
-async def list_streams(context: Context, request: Request) -> Response:
+async def list_streams(scope: RequestScope, request: Request) -> Response:
     """List the streams of an account's region or of one table, also disabled ones."""
+    context = scope.context
     limit = request.get("Limit", STREAMS_PAGE_MAX)
     if limit > STREAMS_PAGE_MAX:
         raise ValidationException(
@@ -54,8 +56,9 @@ async def list_streams(context: Context, request: Request) -> Response:
     return response
 
 
-async def describe_stream(context: Context, request: Request) -> Response:
+async def describe_stream(scope: RequestScope, request: Request) -> Response:
     """Describe a stream and its shards, parents before their children."""
+    context = scope.context
     limit = request.get("Limit", STREAM_SHARDS_PAGE_MAX)
     if limit > STREAM_SHARDS_PAGE_MAX:
         raise ValidationException(
@@ -122,8 +125,9 @@ async def _find(context: Context, arn: str, now: float) -> StreamRecord:
     raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
 
 
-async def get_shard_iterator(context: Context, request: Request) -> Response:
+async def get_shard_iterator(scope: RequestScope, request: Request) -> Response:
     """Return a position in a shard to read records from."""
+    context = scope.context
     kind = request["ShardIteratorType"]
     now = context.clock.now()
     _check_position(request, kind, now)
@@ -186,8 +190,9 @@ async def _check_kept(
         raise logs.trimmed()
 
 
-async def get_records(context: Context, request: Request) -> Response:
+async def get_records(scope: RequestScope, request: Request) -> Response:
     """Return records of a shard in order, and the position after them."""
+    context = scope.context
     limit = request.get("Limit", STREAM_RECORDS_PAGE_MAX)
     if limit > STREAM_RECORDS_PAGE_MAX:
         raise ValidationException(

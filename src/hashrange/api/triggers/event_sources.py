@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from uuid import uuid4
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.scalars import Boolean, Number, Shape, String
 from hashrange.api.shapes.structures import ListOf, Structure
 from hashrange.errors import (
@@ -217,8 +218,9 @@ class EventSources:
         self._store = store
         self._files_allowed = files_allowed
 
-    async def create(self, context: Context, request: Request) -> Response:
+    async def create(self, scope: RequestScope, request: Request) -> Response:
         """Join a stream to a function."""
+        context = scope.context
         check_options(request, files_allowed=self._files_allowed)
         arn = request.get("EventSourceArn", "")
         parts = split_arn(arn)
@@ -257,8 +259,9 @@ class EventSources:
             raise _conflict(arn, function, existing)
         return describe(mapping, "Creating", NO_RESULT)
 
-    async def get(self, context: Context, request: Request) -> Response:
+    async def get(self, scope: RequestScope, request: Request) -> Response:
         """Describe a mapping."""
+        context = scope.context
         mapping = await self._mapping(context, request["UUID"])
         return describe(
             mapping,
@@ -266,8 +269,9 @@ class EventSources:
             await self._store.result(mapping.uuid),
         )
 
-    async def list(self, context: Context, request: Request) -> Response:
+    async def list(self, scope: RequestScope, request: Request) -> Response:
         """Describe the mappings of a stream, of a function, or all, page by page."""
+        context = scope.context
         stream = request.get("EventSourceArn")
         function = request.get("FunctionName")
         name = None if function is None else function_name(function)
@@ -290,8 +294,9 @@ class EventSources:
             response["NextMarker"] = found[limit - 1].uuid
         return response
 
-    async def update(self, context: Context, request: Request) -> Response:
+    async def update(self, scope: RequestScope, request: Request) -> Response:
         """Change a mapping; it goes on from where it is."""
+        context = scope.context
         check_options(request, files_allowed=self._files_allowed)
         before = await self._mapping(context, request["UUID"])
         _check_free(before, "update")
@@ -318,8 +323,9 @@ class EventSources:
             raise _conflict(before.stream_arn, function, after)
         return describe(after, after.passing_state, await self._store.result(after.uuid))
 
-    async def delete(self, context: Context, request: Request) -> Response:
+    async def delete(self, scope: RequestScope, request: Request) -> Response:
         """Part a stream from a function."""
+        context = scope.context
         mapping = await self._mapping(context, request["UUID"])
         _check_free(mapping, "delete")
         result = await self._store.result(mapping.uuid)
