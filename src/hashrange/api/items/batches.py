@@ -64,10 +64,9 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     check_batch_mixture(request["RequestItems"].values())
     parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
     for part in parts:
-        part.bind(await context.catalog.table(context.account, context.region, part.name))
+        part.bind(await scope.table(part.name))
     rows = await context.engine.read([key for part in parts for key in part.keys])
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
-    counts_units = capacity_detail(request) is not None
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
     for part in parts:
@@ -81,11 +80,12 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                 response["UnprocessedKeys"][part.name] = part.unprocessed(position)
                 break
             room -= size
-            if counts_units:
-                capacity.table_units += read_units(size, consistent=part.consistent)
+            capacity.table_units += read_units(size, consistent=part.consistent)
             if row is not None:
                 items.append(_shown(row, part.projection))
+                scope.note_rows(1, size, 1, size)
         response["Responses"][part.name] = items
+        capacity.note_reads(scope)
         capacities.append(capacity)
     return _with_capacity(response, request, capacities)
 
@@ -103,7 +103,7 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     ]
     writes: list[ItemWrite] = []
     for name, parts in checked:
-        table = await context.catalog.table(context.account, context.region, name)
+        table = await scope.table(name)
         table_writes = [
             make_delete(table, item, None) if size is None else _make_put(table, item, size)
             for item, size in parts
@@ -124,6 +124,8 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome)
         if write.table.local_indexes:
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    for capacity in capacities.values():
+        capacity.note_writes(scope)
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
     return _with_capacity(response, request, list(capacities.values()))

@@ -16,7 +16,7 @@ from hashrange.storage.layout import row_size, splice, unpack_item
 async def get_item(scope: RequestScope, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
     context = scope.context
-    table = context.known_table(request["TableName"])
+    table = scope.known_table(request["TableName"])
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):
         key = plain_key(table, request["Key"])
@@ -26,18 +26,21 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     is_plain = len(request) == 2
     projection = None if is_plain else read_get_arguments(request)
     if table is None:
-        table = await context.table(request["TableName"])
+        table = await scope.table(request["TableName"])
     if key is None:
         key = request_key(table, request["Key"])
     if projection is not None:
         check_paths(table, projection)
     row = (await context.engine.read(((table.store, key),)))[0]
     response: Response = {}
+    size = 0
     if row is not None:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
+        size = row_size(row)
+        scope.note_rows(1, size, 1, size)
+    units = read_units(size, consistent=not is_plain and request.get("ConsistentRead", False))
+    scope.note_read(table.name, units)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
-        size = 0 if row is None else row_size(row)
-        units = read_units(size, consistent=request.get("ConsistentRead", False))
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)
     return response

@@ -19,13 +19,12 @@ from hashrange.storage.reads import Span, query_span
 
 async def query(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the key condition selects and the filter keeps."""
-    context = scope.context
     arguments = read_query_arguments(request)
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start)
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
-    source = find_source(table, request)
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
+    source = find_source(scope, table, request)
     span = _find_span(source, request, arguments, start)
     check_paths(table, arguments.projection)
     if arguments.filter is not None:
@@ -33,7 +32,7 @@ async def query(scope: RequestScope, request: Request) -> Response:
         check_filter_keys(arguments.filter, names)
     check_reach(source, request, arguments)
     check_paths(table, arguments.filter)
-    return await answer_page(context, request, source, span, arguments)
+    return await answer_page(scope, request, source, span, arguments)
 
 
 def _find_span(

@@ -21,14 +21,13 @@ from hashrange.storage.reads import Span
 
 async def scan(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the filter keeps."""
-    context = scope.context
     arguments = read_scan_arguments(request)
     segment, total_segments = _segments(request)
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start, OLDER)
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
-    source = find_source(table, request)
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
+    source = find_source(scope, table, request)
     if start is not None and source.index is not None:
         check_start_names(source, start)
         check_start_parts(start, (*source.partition, *source.sort))
@@ -44,7 +43,7 @@ async def scan(scope: RequestScope, request: Request) -> Response:
         span = span.after(position)
     check_paths(table, arguments.projection)
     check_paths(table, arguments.filter)
-    return await answer_page(context, request, source, span, arguments)
+    return await answer_page(scope, request, source, span, arguments)
 
 
 def _segments(request: Request) -> tuple[int, int]:

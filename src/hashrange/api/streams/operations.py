@@ -34,6 +34,8 @@ async def list_streams(scope: RequestScope, request: Request) -> Response:
         )
     world = (context.account, context.region)
     table = request.get("TableName")
+    if table is not None:
+        scope.touch_table(table)
     prefix = streams_prefix(*world) if table is None else streams_prefix(*world, table)
     after = None
     start = request.get("ExclusiveStartStreamArn")
@@ -69,7 +71,7 @@ async def describe_stream(scope: RequestScope, request: Request) -> Response:
     if wanted is not None:
         _check_filter(wanted, start)
     now = context.clock.now()
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shards = sorted(
         [shard for shard in stream.shards if shard.is_kept(now)], key=lambda shard: shard.id
     )
@@ -116,11 +118,13 @@ def _describe_shard(shard: ShardRecord, bounds: logs.Bounds) -> dict[str, Any]:
     return description
 
 
-async def _find(context: Context, arn: str, now: float) -> StreamRecord:
+async def _find(scope: RequestScope, arn: str, now: float) -> StreamRecord:
+    context = scope.context
     parts = split_arn(arn)
     if parts is not None and parts[:2] == (context.account, context.region):
         stream = await logs.find_stream(context.engine, *parts, now)
         if stream is not None:
+            scope.touch(stream.arn)
             return stream
     raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
 
@@ -131,7 +135,7 @@ async def get_shard_iterator(scope: RequestScope, request: Request) -> Response:
     kind = request["ShardIteratorType"]
     now = context.clock.now()
     _check_position(request, kind, now)
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shard = stream.shard(request["ShardId"])
     if shard is None or not shard.is_kept(now):
         raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
@@ -200,7 +204,7 @@ async def get_records(scope: RequestScope, request: Request) -> Response:
         )
     now = context.clock.now()
     iterator = ShardIterator.unpack(request["ShardIterator"], now)
-    stream = await _find(context, iterator.arn, now)
+    stream = await _find(scope, iterator.arn, now)
     shard = next((shard for shard in stream.shards if shard.number == iterator.shard), None)
     if shard is None or not shard.is_kept(now):
         raise logs.trimmed()
@@ -213,6 +217,8 @@ async def get_records(scope: RequestScope, request: Request) -> Response:
         now=now,
         from_horizon=iterator.from_horizon,
     )
+    size = sum(change.size for change in page.changes)
+    scope.note_rows(len(page.changes), size, len(page.changes), size)
     response: Response = {"Records": [describe_change(stream, change) for change in page.changes]}
     if page.position is not None:
         following = ShardIterator(

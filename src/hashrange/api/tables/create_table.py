@@ -35,6 +35,7 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
     _check(request)
     now = context.clock.now()
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     record = _make_record(context, name, request, now)
     edit = Edit(record, creates=record.stores())
     stream = request.get("StreamSpecification")

@@ -21,6 +21,7 @@ async def describe_table(scope: RequestScope, request: Request) -> Response:
     """Describe a table."""
     context = scope.context
     record = await context.catalog.record(context.account, context.region, request["TableName"])
+    scope.touch_table(record.name)
     return {"Table": await describe(context.engine, record, context.clock.now())}
 
 
@@ -43,6 +44,7 @@ async def delete_table(scope: RequestScope, request: Request) -> Response:
     """Delete a table with its indexes; its rows are gone at once."""
     context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     now = context.clock.now()
     delay = context.catalog.delays.delete_seconds
 

@@ -29,6 +29,7 @@ async def tag_resource(scope: RequestScope, request: Request) -> Response:
     if tags is None:
         raise _must_not_be_null("tags")
     name = _table_name(context, arn, "TagResource")
+    scope.touch(arn)
     if not tags:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
 
@@ -50,6 +51,7 @@ async def untag_resource(scope: RequestScope, request: Request) -> Response:
     if keys is None:
         raise _must_not_be_null("tagKeys")
     name = _table_name(context, arn, "UntagResource")
+    scope.touch(arn)
     if not keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
 
@@ -68,6 +70,7 @@ async def list_tags_of_resource(scope: RequestScope, request: Request) -> Respon
     context = scope.context
     arn = _resource(request)
     name = _table_name(context, arn, "ListTagsOfResource")
+    scope.touch(arn)
     record = await context.catalog.find(context.account, context.region, name)
     if record is None:
         raise _not_found(arn)

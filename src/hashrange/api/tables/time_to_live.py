@@ -17,6 +17,7 @@ async def update_time_to_live(scope: RequestScope, request: Request) -> Response
     """Turn time to live on or off for a table."""
     context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     specification = request["TimeToLiveSpecification"]
     now = context.clock.now()
     setting = TimeToLive(
@@ -83,6 +84,7 @@ async def describe_time_to_live(scope: RequestScope, request: Request) -> Respon
     """Describe a table's time-to-live setting."""
     context = scope.context
     record = await context.catalog.record(context.account, context.region, request["TableName"])
+    scope.touch_table(record.name)
     setting = record.time_to_live
     status = "DISABLED" if setting is None else setting.status(context.clock.now())
     description: Response = {"TimeToLiveStatus": status}

@@ -61,6 +61,7 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
     context = scope.context
     _check(request)
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     now = context.clock.now()
     # Made here, outside the decision, which has to be pure.
     added = [

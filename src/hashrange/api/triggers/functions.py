@@ -97,7 +97,9 @@ class FunctionCalls:
         context = scope.context
         self._check_allowed(request["Name"])
         function = make_function(request["Name"], request, context.clock.now())
-        await self._store.put_function((context.account, context.region), function)
+        world = (context.account, context.region)
+        scope.touch(function_arn(world, function.name))
+        await self._store.put_function(world, function)
         return self._describe(context, function)
 
     async def get(self, scope: RequestScope, request: Request) -> Response:
@@ -107,6 +109,7 @@ class FunctionCalls:
         function = await self._store.function(world, request["Name"])
         if function is None:
             raise _not_found(request["Name"])
+        scope.touch(function_arn(world, function.name))
         return self._describe(context, function)
 
     async def list(self, scope: RequestScope, request: Request) -> Response:
@@ -120,7 +123,9 @@ class FunctionCalls:
         context = scope.context
         name = request["Name"]
         self._check_allowed(name)
-        if not await self._store.delete_function((context.account, context.region), name):
+        world = (context.account, context.region)
+        scope.touch(function_arn(world, name))
+        if not await self._store.delete_function(world, name):
             raise _not_found(name)
         return {}
 
