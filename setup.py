@@ -53,7 +53,6 @@ COMPILED = [
     "wire/http/server",
     "wire/auth/sigv4",
     "wire/http/loop_turn",
-    "wire/http/busy_wait",
 ]
 
 

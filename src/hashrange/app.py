@@ -117,13 +117,12 @@ def delays_of(settings: Settings) -> Delays:
     return Delays(seconds, seconds, seconds, seconds, seconds)
 
 
-def bounds_of(settings: Settings, awake_seconds: float = 0) -> Bounds:
+def bounds_of(settings: Settings) -> Bounds:
     """Return the bounds of the HTTP router."""
     return Bounds(
         connections_max=settings.max_connections,
         in_flight_max=settings.max_in_flight,
         idle_seconds=settings.idle_timeout,
-        awake_seconds=awake_seconds,
         stop_seconds=settings.stop_timeout,
     )
 
@@ -225,13 +224,11 @@ class Application:
         clock: Clock,
         *,
         is_keeper: bool = True,
-        awake_seconds: float = 0,
     ) -> None:
         self._settings = settings
         self._stages = stages
         self._clock = clock
         self._is_keeper = is_keeper
-        self._awake_seconds = awake_seconds
         self._database: Database | None = None
         self._server: Server | None = None
 
@@ -249,7 +246,7 @@ class Application:
             triggers=settings.triggers,
         )
         self._database = database
-        bounds = bounds_of(settings, self._awake_seconds)
+        bounds = bounds_of(settings)
         is_private = is_loopback(settings.host) or settings.credentials is not None
         functions = lambda_service(database.trigger_store, is_private=is_private)
         services = (DYNAMODB, STREAMS, functions)

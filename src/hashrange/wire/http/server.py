@@ -26,7 +26,7 @@ class Server:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
         self.head_cache = HeadCache()
-        self.turn = LoopTurn(self.loop, bounds.awake_seconds)
+        self.turn = LoopTurn(self.loop)
         # The time of the last tick: exact enough for time limits, and free to read.
         self.now = self.loop.time()
         self.in_flight = 0
