@@ -251,7 +251,7 @@ class Application:
         functions = lambda_service(database.trigger_store, is_private=is_private)
         services = (DYNAMODB, STREAMS, functions)
         router = Router(database.pipeline, services, _HEALTH_REGION, bounds.body_bytes_max)
-        self._server = Server(router, bounds, database.engine.note_clients)
+        self._server = Server(router, bounds)
         self._server.start(listener)
         if self._is_keeper:
             database.start_services()

@@ -58,7 +58,6 @@ class RunningServer:
         self.loop = asyncio.get_running_loop()
         # Nothing may go wrong behind the client's back.
         self.loop.set_exception_handler(lambda loop, context: self.errors.append(context))
-        self.clients = []
         self.gate = asyncio.Event()
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
@@ -69,7 +68,7 @@ class RunningServer:
             authenticator = Verifier(keys, SystemClock())
         pipeline = Pipeline(Stages(authenticator), lambda account, region: [account, region])
         router = Router(pipeline, [self._service()], "us-east-1", self.bounds.body_bytes_max)
-        self.server = Server(router, self.bounds, self.clients.append)
+        self.server = Server(router, self.bounds)
         self.server.start(SharedListener(listening))
         self._started.set()
         await self.stop_asked.wait()
