@@ -18,6 +18,8 @@ from hashrange.errors import EngineError, StaleVersionError
 
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
+# Newer than every version, so that a space that is gone refuses what was built on it.
+_NO_SPACE: Final = 1 << 63
 
 Waiting = tuple[Decision, "asyncio.Future[object]"]
 
@@ -111,7 +113,7 @@ class BatchWriter:
                 # Cancelled before it was looked at: it never happens.
                 continue
             try:
-                changes = self._decide(cursor, decision)
+                changes = self._decide(cursor, batch, decision)
             except apsw.Error:
                 answers.append((entry, None, None))
                 raise
@@ -140,10 +142,13 @@ class BatchWriter:
         for space in batch.sequences:
             self._shared.note_append(space)
 
-    def _decide(self, cursor: apsw.Cursor, decision: Decision) -> Changes:
+    def _decide(self, cursor: apsw.Cursor, batch: Batch, decision: Decision) -> Changes:
         for space, version in decision.fences:
-            if self._versions.get(space) != version:
+            known = self._versions.get(space, _NO_SPACE)
+            if known > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
+            if known < version:
+                self._raise_versions(cursor, batch, [(space, version)])
         rows: list[bytes | None] = []
         for store, _, key in decision.keys:
             statements = self._stores.get(store)
@@ -208,7 +213,7 @@ class BatchWriter:
     def _raise_versions(self, cursor: apsw.Cursor, batch: Batch, fences: list[Fence]) -> None:
         batch.changed = True
         for space, version in fences:
-            if space in self._versions:
+            if self._versions.get(space, _NO_SPACE) < version:
                 self._versions[space] = version
                 cursor.execute("UPDATE spaces SET version = ? WHERE space = ?", (version, space))
         self._move_layout(cursor)

@@ -207,9 +207,11 @@ def take_lease(directory: Path, name: str) -> FileLease | None:
     descriptor = _open_file(directory / (_LEASE_PREFIX + name))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError as error:
         os.close(descriptor)
-        return None
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
     return FileLease(descriptor)
 
 
