@@ -125,6 +125,20 @@ async def test_a_newer_version_than_known_is_taken_note_of(engine: Engine) -> No
     assert await keys_of(engine) == [b"a", b"d"]
 
 
+async def test_a_refused_decision_tells_of_no_newer_version(engine: Engine) -> None:
+    await engine.write(plain(creates=["t"]))
+    mistaken = plain(puts=[("t.absent", b"k", b"")], fences=[("t", 2)])
+    refused = refuse(ValueError("no"))
+    refused.fences = [("t", 2)]
+    results = await asyncio.gather(
+        engine.write(mistaken),
+        engine.write(refused),
+        engine.write(put_on("t", 0, b"k")),
+        return_exceptions=True,
+    )
+    assert [isinstance(result, Exception) for result in results] == [True, True, False]
+
+
 async def test_a_version_never_falls(engine: Engine) -> None:
     await raise_version(engine, "t", 5)
     await raise_version(engine, "t", 4)

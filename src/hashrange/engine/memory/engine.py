@@ -213,8 +213,11 @@ class MemoryEngine:
             found = self._spaces.get(space)
             if found is None or found.version > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
-            found.version = version
-        return decision.decide(self._rows(decision.keys))
+        changes = decision.decide(self._rows(decision.keys))
+        for space, version in decision.fences:
+            if self._spaces[space].version < version:
+                changes.fences.append((space, version))
+        return changes
 
     def _apply(self, changes: Changes) -> object:
         stores = self._stores

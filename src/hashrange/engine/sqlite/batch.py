@@ -113,7 +113,7 @@ class BatchWriter:
                 # Cancelled before it was looked at: it never happens.
                 continue
             try:
-                changes = self._decide(cursor, batch, decision)
+                changes = self._decide(cursor, decision)
             except apsw.Error:
                 answers.append((entry, None, None))
                 raise
@@ -142,18 +142,22 @@ class BatchWriter:
         for space in batch.sequences:
             self._shared.note_append(space)
 
-    def _decide(self, cursor: apsw.Cursor, batch: Batch, decision: Decision) -> Changes:
+    def _decide(self, cursor: apsw.Cursor, decision: Decision) -> Changes:
+        newer: list[Fence] = []
         for space, version in decision.fences:
             known = self._versions.get(space, _NO_SPACE)
             if known > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
             if known < version:
-                self._raise_versions(cursor, batch, [(space, version)])
+                newer.append((space, version))
         rows: list[bytes | None] = []
         for store, _, key in decision.keys:
             statements = self._stores.get(store)
             rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
-        return decision.decide(rows)
+        changes = decision.decide(rows)
+        if newer:
+            changes.fences.extend(newer)
+        return changes
 
     def _stores_after(self, changes: Changes) -> _Stores:
         stores = _Stores(self._stores)
