@@ -74,8 +74,11 @@ def _make_record(context: Context, name: str, request: Request, now: float) -> T
     delays: Delays = context.catalog.delays
     billing_mode = request.get("BillingMode", "PROVISIONED")
     tags = request.get("Tags", ())
-    indexes = [make_index(index, is_global=False) for index in request.get(_LOCAL, ())]
-    indexes += [make_index(index, is_global=True) for index in request.get(_GLOBAL, ())]
+    indexes = [
+        make_index(index, new_store(), is_global=member == _GLOBAL)
+        for member in (_LOCAL, _GLOBAL)
+        for index in request.get(member, ())
+    ]
     return TableRecord(
         name=name,
         id=str(uuid.uuid4()),

@@ -146,10 +146,20 @@ def check_tags(tags: Sequence[dict[str, str]], existing: dict[str, str]) -> dict
     return merged
 
 
+def check_distinct_names(names: Sequence[str]) -> None:
+    """Refuse a list of attributes that has one of them twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValidationException(f"Attribute Name is duplicated: {name}")
+        seen.add(name)
+
+
 def check_table_keys(request: dict[str, Any]) -> None:
     """Check a new table's key schema and attribute definitions."""
     schema = request["KeySchema"]
     defined = _defined(request)
+    check_distinct_names(defined)
     keys = _key_names(schema)
     if len(keys) > len(defined):
         raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
@@ -332,8 +342,8 @@ def _check_projection(projection: dict[str, Any]) -> None:
     if kind is None:
         raise ValidationException(f"{INVALID}Unknown ProjectionType: null")
     attributes = projection.get("NonKeyAttributes")
-    if attributes is not None and len(set(attributes)) != len(attributes):
-        raise ValidationException("Cannot have two attributes with the same name")
+    if attributes is not None:
+        check_distinct_names(attributes)
     if kind == "INCLUDE" and attributes is None:
         raise ValidationException(
             f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"

@@ -9,12 +9,12 @@ from hashrange.api.operation import Context
 from hashrange.model.records import IndexRecord, Throughput
 
 
-def make_index(index: dict[str, Any], *, is_global: bool) -> IndexRecord:
-    """Return the record of an index as described on the wire."""
+def make_index(index: dict[str, Any], store: str, *, is_global: bool) -> IndexRecord:
+    """Return the record of an index as described on the wire, to be kept in a store."""
     projection = index["Projection"]
     return IndexRecord(
         name=index["IndexName"],
-        store=new_store(),
+        store=store,
         is_global=is_global,
         key_schema=index["KeySchema"],
         projection_type=projection["ProjectionType"],
