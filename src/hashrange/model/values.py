@@ -31,6 +31,7 @@ __all__ = [
     "Item",
     "Value",
     "check_item",
+    "check_name",
     "check_types",
     "check_value",
     "check_values",
@@ -278,12 +279,16 @@ def _check_map(content: _Unchecked, level: int) -> int:
     for name, value in content.items():
         size += len(name.encode()) + _check_value(value, level)
     if size > ATTRIBUTE_NAME_BYTES_MAX:
-        _check_names(content)
+        for name in content:
+            check_name(name)
     return size
 
 
-def _check_names(content: _Unchecked) -> None:
-    if any(len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX for name in content):
+def check_name(name: str) -> None:
+    """Refuse an attribute name that is empty or too long."""
+    if not name:
+        raise ValidationException(_EMPTY_NAME)
+    if len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX:
         raise ValidationException("Attribute name is too large, must be less than 65536 bytes")
 
 
