@@ -41,6 +41,7 @@ class FakeOperation:
     def __init__(self, handler, shape=None):
         self.handler = handler
         self.shape = shape or AnyShape()
+        self.empty_body = b"{}"
 
 
 class RunningServer:

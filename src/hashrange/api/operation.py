@@ -67,11 +67,17 @@ class RequestShape(Protocol):
 
 @final
 class Operation:
-    """One API operation: its name, the shape of its request, and what it does."""
+    """One API operation: its name, the shape of its request, and what it does.
 
-    __slots__ = ("handler", "name", "shape")
+    `empty_body` is the body of an answer that says nothing.
+    """
 
-    def __init__(self, name: str, shape: RequestShape, handler: Handler) -> None:
+    __slots__ = ("empty_body", "handler", "name", "shape")
+
+    def __init__(
+        self, name: str, shape: RequestShape, handler: Handler, *, empty_body: bytes = b"{}"
+    ) -> None:
         self.name = name
         self.shape = shape
         self.handler = handler
+        self.empty_body = empty_body

@@ -77,7 +77,7 @@ class Dispatcher:
                     response = await operation.handler(context, request)
                 except StaleEpochError:
                     response = await _handle_again(operation, context, body)
-                return 200, encode(response)
+                return 200, encode(response) if response else operation.empty_body
             except (ValidationException, ResourceNotFoundException):
                 operation.shape.check_values(request)
                 raise

@@ -6,6 +6,7 @@ import logging
 import orjson
 import pytest
 
+from hashrange.api.registry import OPERATIONS
 from hashrange.errors import (
     ConditionalCheckFailedException,
     ConflictError,
@@ -46,6 +47,7 @@ class Operation:
     def __init__(self, handler, shape=None):
         self.handler = handler
         self.shape = shape or Shape()
+        self.empty_body = b"{}"
 
 
 async def echo(context, request):
@@ -82,6 +84,23 @@ def test_stored_bytes_are_spliced_into_the_answer():
         return {"Item": orjson.Fragment(b'{"a":{"S":"x"}}')}
 
     assert answer(Operation(handler)) == (200, {"Item": {"a": {"S": "x"}}})
+
+
+@pytest.mark.parametrize("empty_body", [b"{}", b""])
+def test_an_answer_that_says_nothing_has_the_body_of_its_operation(empty_body):
+    async def nothing(context, request):
+        return {}
+
+    operation = Operation(nothing)
+    operation.empty_body = empty_body
+    dispatcher = Dispatcher({"Nothing": operation}, lambda account, region: None)
+    answer = asyncio.run(dispatcher.answer(b"DynamoDB_20120810.Nothing", b"{}", IDENTITY))
+    assert answer == (200, empty_body)
+
+
+def test_operations_on_tags_answer_with_an_empty_body():
+    silent = {name for name, operation in OPERATIONS.items() if operation.empty_body == b""}
+    assert silent == {"TagResource", "UntagResource"}
 
 
 def test_operations_of_streams_have_their_own_target():

@@ -14,12 +14,12 @@ from hashrange.api.tables.definition_checks import (
     check_offered,
     check_on_demand,
     check_table_keys,
-    check_tags,
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
 from hashrange.api.tables.new_records import encryption_key, make_index, make_throughput, new_store
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
+from hashrange.api.tables.tag_rules import check_tags
 from hashrange.errors import ResourceInUseException
 from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Delays, Edit, resolve_name

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hashrange.errors import (
-    LimitExceededException,
     ResourceInUseException,
     ValidationException,
 )
@@ -17,7 +16,6 @@ from hashrange.limits import (
     LOCAL_INDEXES_MAX,
     PROJECTED_ATTRIBUTES_MAX,
     TABLE_CAPACITY_UNITS_MAX,
-    TAGS_MAX,
 )
 from hashrange.model.records import TableRecord
 
@@ -129,21 +127,6 @@ def check_encryption(specification: dict[str, Any] | None) -> None:
         raise ValidationException(
             f"{INVALID}KMSMasterKeyId cannot be specified when SSEEnabled is false"
         )
-
-
-def check_tags(tags: Sequence[dict[str, str]], existing: dict[str, str]) -> dict[str, str]:
-    """Return the tags of a resource with these added."""
-    keys = [tag["Key"] for tag in tags]
-    if len(set(keys)) != len(keys):
-        raise ValidationException(f"{INVALID}Duplicate tag keys are not allowed")
-    if any(key.lower().startswith("aws:") for key in keys):
-        raise ValidationException(f"{INVALID}Tag keys must not begin with aws:")
-    merged = existing | {tag["Key"]: tag["Value"] for tag in tags}
-    if len(merged) > TAGS_MAX:
-        raise LimitExceededException(
-            f"Subscriber limit exceeded: A resource can have at most {TAGS_MAX} tags"
-        )
-    return merged
 
 
 def check_distinct_names(names: Sequence[str]) -> None:
