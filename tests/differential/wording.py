@@ -17,6 +17,8 @@ REWORDED = (
     (f"{INVALID}Type mismatch for key", f"{INVALID}Type mismatch for key"),
     (f"{INVALID}Type mismatch for Index Key", f"{INVALID}Type mismatch for Index Key"),
     ("DynamoDB only supports precision up to 38 digits", "Attempting to store more than 38"),
+    ("DynamoDB only supports precision up to 38 digits", "Number overflow."),
+    ("Number underflow.", "Number overflow."),
     ("A value provided cannot be converted into a number", "The parameter cannot be converted"),
     ("Query condition missed key schema element", "Query condition missed key schema element: "),
     (
