@@ -22,6 +22,7 @@ from typing import Any, Final, final
 from hashrange.errors import ClientError, SerializationException, ValidationException
 from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.model import numbers
+from hashrange.model.sets import sort_members
 from hashrange.model.wire_types import base64_refusal, check_types, mistyped
 
 __all__ = [
@@ -259,7 +260,9 @@ def _plain_rest(value: Value) -> int:
     (kind,) = value
     content = value[kind]
     if kind == "SS" and type(content) is list and 0 < len(content) == len(set(content)):
-        return _texts_size(content)
+        size = _texts_size(content)
+        sort_members(kind, content)
+        return size
     if kind in _SET_MEMBERS:
         return _check_set(value, kind, content)
     if kind in _TYPES:
@@ -401,6 +404,7 @@ def _check_set(value: Value, kind: str, content: object) -> int:
         content[position] = single[member_kind]
     if len(set(content)) != len(content):
         raise _duplicates(kind, content)
+    sort_members(kind, content)
     return size
 
 
