@@ -11,6 +11,7 @@ from hashrange.errors import ClientError, ServiceUnavailableException
 from hashrange.wire.auth.sigv4 import Authenticator
 from hashrange.wire.dispatch import Answer, Dispatcher
 from hashrange.wire.http.bounds import Bounds
+from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, decode_body, encode_body
 from hashrange.wire.http.messages import (
     JSON_1_0,
     PLAIN_JSON,
@@ -20,14 +21,14 @@ from hashrange.wire.http.messages import (
     HttpRequest,
 )
 from hashrange.wire.http.responses import ResponseWriter
-from hashrange.wire.protocols.json_codec import BodyTooLargeError, encode, inflate
+from hashrange.wire.protocols.json_codec import BodyTooLargeError, encode
 from hashrange.wire.protocols.rest_json import RestJson
 
 _LOGGER = logging.getLogger("hashrange.requests")
 
 NOT_FOUND = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)
 TOO_LARGE = HttpAnswer(413, b"<RequestEntityTooLargeException/>\n", XML)
-HEADERS_TOO_LARGE = HttpAnswer(431, b"<RequestHeaderSectionTooLargeException/>\n", XML)
+HEADERS_TOO_LARGE = HttpAnswer(400, b"<RequestHeaderSectionTooLargeException/>\n", XML)
 MALFORMED = HttpAnswer(400, b"<BadRequestException/>\n", XML)
 TIMED_OUT = HttpAnswer(408, b"<RequestTimeoutException/>\n", XML)
 
@@ -107,11 +108,15 @@ class Router:
             status, document = await self._dispatcher.answer(target, body, identity, request_id)
         if self._logs_requests:
             _log(request_id, target, status, perf_counter() - start)
+        extra = b""
+        if len(document) > PLAIN_BYTES_MAX and b"accept-encoding" in head.headers:
+            document, extra = encode_body(head.headers[b"accept-encoding"], document)
         request.response = self.writer.render(
             request_id,
             status,
             document,
             content_type,
+            extra,
             closing=self.is_stopping or not request.keep_alive,
             cors=head.has_origin,
         )
@@ -138,12 +143,8 @@ class Router:
         return self._dispatcher.refuse(target, body, refusal)
 
     def _inflate(self, request: HttpRequest) -> bytes:
-        coding = request.headers.get(b"content-encoding", b"").strip().lower()
-        if coding in (b"", b"identity"):
-            return request.body
-        if coding in (b"gzip", b"x-gzip", b"deflate"):
-            return inflate(request.body, self._bounds.body_bytes_max)
-        return request.body
+        coding = request.headers.get(b"content-encoding", b"")
+        return decode_body(coding, request.body, self._bounds.body_bytes_max)
 
     def _other(self, request: HttpRequest) -> HttpAnswer:
         path = request.head.url.partition(b"?")[0]
