@@ -109,6 +109,8 @@ REWORDED_TABLES = (
     ("If Projection type INCLUDE is specified", f"{INVALID}ProjectionType is INCLUDE"),
     ("If Projection type ALL is specified", f"{INVALID}ProjectionType is ALL"),
     ("If Projection type KEYS_ONLY is specified", f"{INVALID}ProjectionType is KEYS_ONLY"),
+    ("invalid attribute, SchemaElement redefined", "Attributes cannot be redefined."),
+    ("Cannot have two attributes with the same name", "Attribute Name is duplicated: "),
     ("Update global secondary index action is null", f"{INVALID}One of GlobalSecondaryIndexUpdate"),
     ("Value null at 'tableName'", "The parameter 'TableName' is required but was not present"),
     ("Two global secondary indices have the same name", f"{INVALID}Duplicate index name"),
