@@ -5,7 +5,7 @@ All writes are one decision. A fault of one of them cancels the transaction, wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from hashrange.api.items.consumed_capacity import (
@@ -24,13 +24,13 @@ from hashrange.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.tokens import TokenCheck
 from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
 
-TOO_LARGE: Final = "Transaction request size has exceeded the maximum allowed size"
 _SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
 _NO_REASON: Final = {"Code": "None"}
 _CONFLICT: Final = {
@@ -50,17 +50,27 @@ class Part(Protocol[_Bound]):
 
 
 def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
-    """Bind every part to its table; what does not fit cancels the transaction."""
+    """Bind every part to its table; the first that does not fit cancels the transaction."""
     bound: list[_Bound] = []
-    reasons: list[Reason] = []
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
-            reasons.append(_NO_REASON)
         except ValidationException as error:
-            reasons.append(_validation_error(error))
-    cancel_if_any(reasons)
+            reasons = [_NO_REASON] * len(parts)
+            reasons[len(bound)] = _validation_error(error)
+            raise _cancelled(reasons) from None
     return bound
+
+
+def check_total(sizes: Iterable[int]) -> None:
+    """Refuse a transaction that is too large, naming the size at which it came to be."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > TRANSACTION_BYTES_MAX:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
 
 
 def check_distinct(keys: Sequence[RowKey]) -> None:

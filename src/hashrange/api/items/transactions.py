@@ -21,10 +21,10 @@ from hashrange.api.items.keys import (
     request_key,
 )
 from hashrange.api.items.transaction_steps import (
-    TOO_LARGE,
     bind_all,
     cancel_if_any,
     check_distinct,
+    check_total,
     failure_reason,
     report_reads,
     report_repeat,
@@ -35,7 +35,6 @@ from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
-from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
 from hashrange.storage.items import item_row, read_items_together
@@ -115,8 +114,7 @@ class _Get:
 async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
     actions = [_Action(member) for member in request["TransactItems"]]
-    if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    check_total(action.size for action in actions)
     tables = [await scope.table(action.request["TableName"]) for action in actions]
     for action, table in zip(actions, tables, strict=True):
         action.check_empty_keys(table)
@@ -141,8 +139,7 @@ async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     keys = bind_all(gets, tables)
     check_distinct(keys)
     rows = await read_items_together(context.engine, keys)
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    check_total(row_size(row) for row in rows if row is not None)
     response = report_reads(scope, request, tables, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)

@@ -8,12 +8,12 @@ from typing import Final
 
 from hashrange.api.items.keys import request_key
 from hashrange.api.items.transaction_steps import (
-    TOO_LARGE,
     Outcome,
     Reason,
     bind_all,
     cancel_if_any,
     check_distinct,
+    check_total,
     failure_reason,
     report_reads,
     report_repeat,
@@ -42,7 +42,6 @@ from hashrange.expressions.partiql.statements import (
     Statement,
     prepare_statement,
 )
-from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, Value
 from hashrange.storage.items import item_row, read_items_together
@@ -179,8 +178,7 @@ async def _read_all(scope: RequestScope, request: Request, members: list[_Read])
     keys = bind_all(members, tables)
     check_distinct(keys)
     rows = await read_items_together(scope.context.engine, keys)
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    check_total(row_size(row) for row in rows if row is not None)
     response = report_reads(scope, request, tables, rows)
     response["Responses"] = [member.shown(row) for member, row in zip(members, rows, strict=True)]
     return response
