@@ -145,7 +145,7 @@ def test_plain_keys_are_item_keys() -> None:
         sort=KeyPart("sk", "S"),
         indexes=(),
         key_types={},
-        epoch=0,
+        version=0,
     )
     for item in ({"pk": string("p"), "sk": string("s")}, {"pk": string("é"), "sk": string("日")}):
         assert keys.plain_key(table, item) == keys.item_key(table.parts, item)
