@@ -69,6 +69,8 @@ class Backfill:
         counter = self._engine.counter()
         if counter != self._counter:
             self._fills = await self._catalog.fills()
+            # An index of the same name may be another one now; positions tell what is filled.
+            self._filled.clear()
             self._counter = counter
         for fill in self._fills:
             try:
@@ -94,7 +96,6 @@ class Backfill:
             if (fill, shard) not in self._filled and await self._fill_shard(fill, target, shard):
                 return True
         await self._catalog.change(account, region, name, target.end)
-        self._filled -= {(fill, shard) for shard in range(table.shards)}
         items = self._items.pop(fill, 0)
         _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
         return True
@@ -113,12 +114,11 @@ class Backfill:
             bytes_max=_CHUNK_BYTES,
             consistency=STRONG,
         )
+        if rows:
+            await self._engine.write(target.chunk([key for key, _ in rows], place))
+            await self._report(fill, target, len(rows))
         if ended:
             self._filled.add((fill, shard))
-        if not rows:
-            return False
-        await self._engine.write(target.chunk([key for key, _ in rows], place))
-        await self._report(fill, target, len(rows))
         return not ended
 
     async def _report(self, fill: Fill, target: _Target, items: int) -> None:
