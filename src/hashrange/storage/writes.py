@@ -49,10 +49,35 @@ class ItemOutcome:
         self.collection_size = 0
 
 
+@final
+class Image:
+    """What a write wants its item to be.
+
+    `old` is the item before, if it had to be decoded; `new` the item after and its row, None when
+    there is none. `is_change` is False where there is nothing to record.
+    """
+
+    __slots__ = ("is_change", "matched", "new", "old")
+
+    def __init__(
+        self,
+        old: Item | None,
+        new: tuple[Item, bytes] | None,
+        *,
+        matched: bool = True,
+        is_change: bool = True,
+    ) -> None:
+        self.old = old
+        self.new = new
+        self.matched = matched
+        self.is_change = is_change
+
+
 class ItemWrite:
     """A put, update, delete or check of one item.
 
-    The decision it becomes part of sets its time, which decisions cannot ask for.
+    The decision it becomes part of sets its time, which decisions cannot ask for. `resolve` decides
+    what the item shall be, and `record` has the change done; `apply` does both.
     """
 
     __slots__ = ("condition", "key", "key_item", "table", "time", "unmarked")
@@ -80,23 +105,28 @@ class ItemWrite:
             [index for index in self.table.filling if rows[index.fill_store, self.key] is None]
         )
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
-        """Decide on the previous row; add what is to be done to `changes`."""
+    def resolve(self, row: bytes | None) -> Image:
+        """Return what the item shall be, given its previous row. Changes nothing."""
         raise NotImplementedError
 
-    def _change(
-        self,
-        old: tuple[Item, bytes] | None,
-        new: tuple[Item, bytes] | None,
-        rows: tuple[bytes | None, bytes | None],
-        changes: Changes,
-    ) -> ItemOutcome:
-        """Record the change of the item from one row to another, and of its index rows.
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        """Decide on the previous row; add what is to be done to `changes`."""
+        image = self.resolve(row)
+        if not image.matched:
+            return ItemOutcome(row, None, matched=False)
+        if not image.is_change:
+            return ItemOutcome(row, row)
+        return self.record(row, image, changes)
 
-        `old` and `new` are only needed for tables with rows derived from items.
+    def record(self, row: bytes | None, image: Image, changes: Changes) -> ItemOutcome:
+        """Add the change of the item to its image to `changes`, with all rows derived from it.
+
+        The old item is only needed for tables with rows derived from items.
         """
-        old_row, new_row = rows
         table = self.table
+        old = None if row is None or image.old is None else (image.old, row)
+        new = image.new
+        old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
             changes.puts.append((table.store, self.key, new_row))
@@ -115,6 +145,7 @@ class ItemWrite:
             change_expiry(table, self.key, before, after, changes)
         if table.stream is not None:
             items = (None if old is None else old[0], None if new is None else new[0])
+            rows = (old_row, new_row)
             if is_change(rows, items):
                 who = (self.time, self.by_service)
                 log_change(table, self.key, self.key_item, rows, who, changes)
@@ -135,14 +166,13 @@ class PutWrite(ItemWrite):
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None
         if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
-        before = None if row is None or old is None else (old, row)
-        return self._change(before, (self.key_item, self.row), (row, self.row), changes)
+            return Image(old, None, matched=False)
+        return Image(old, (self.key_item, self.row))
 
 
 @final
@@ -151,16 +181,13 @@ class DeleteWrite(ItemWrite):
 
     __slots__ = ()
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None
         if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
-        if row is None:
-            return ItemOutcome(None, None)
-        before = None if old is None else (old, row)
-        return self._change(before, None, (row, None), changes)
+            return Image(old, None, matched=False)
+        return Image(old, None, is_change=row is not None)
 
 
 @final
@@ -183,7 +210,7 @@ class ExpireWrite(ItemWrite):
         item = {} if row is None else unpack_item(row)
         second = expiry_second(item.get(attribute))
         if row is not None and second is not None and second in self.expired:
-            return self._change((item, row), None, (row, None), changes)
+            return self.record(row, Image(item, None), changes)
         if second is None or expiry_key(second, self.key) != self.expiry_key:
             # The write that changed the item took the expiry row with it. Were one left behind all
             # the same, it would be found for ever.
@@ -197,10 +224,10 @@ class CheckWrite(ItemWrite):
 
     __slots__ = ()
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         item = {} if row is None else unpack_item(row)
         matched = self.condition is None or self.condition.matches(item)
-        return ItemOutcome(row, row, matched=matched)
+        return Image(item, None, matched=matched, is_change=False)
 
 
 @final
@@ -229,19 +256,17 @@ class UpdateWrite(ItemWrite):
         self.check = check
         self.counts_actions = counts_actions
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None if row is None else unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
+            return Image(old, None, matched=False)
         new = self.key_item if old is None else old
         if self.update is not None:
             new = self.update.apply(new)
         size = self._measure(old, row, new)
         if self.table.indexes and self.update is not None:
             self.check(self.table, self.update, new)
-        new_row = pack_item(new, size)
-        before = None if row is None or old is None else (old, row)
-        return self._change(before, (new, new_row), (row, new_row), changes)
+        return Image(old, (new, pack_item(new, size)))
 
     def _measure(self, old: Item | None, row: bytes | None, new: Item) -> int:
         """Return the new item's size, counting only what the update may have changed."""
