@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import final
 
@@ -26,9 +26,9 @@ from hashrange.engine.sqlite.engine import (
     acquire_directory,
     wait_for_workers,
 )
-from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.services.backfill import Backfill
+from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
@@ -49,12 +49,15 @@ from hashrange.wire.trigger_routes import trigger_routes
 _LOGGER = logging.getLogger("hashrange.app")
 # The region named by `GET /`, which carries no signature to tell.
 _HEALTH_REGION = "us-east-1"
-_SERVICE_PAUSE_SECONDS = 5.0
+# How long services rest when they find nothing to do. Looking costs a comparison or two.
+_BACKFILL_IDLE_SECONDS = 0.1
+_EXPIRY_IDLE_SECONDS = 0.1
+STREAMS_IDLE_SECONDS = 1.0
+_TOKENS_IDLE_SECONDS = 5.0
+# Between two chunks there is time for requests, also on an engine that never waits.
+_EXPIRY_BUSY_SECONDS = 0.001
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
-
-Step = Callable[[], Awaitable[int]]
-"""One bounded piece of background work; returns how much it did, 0 when nothing is left."""
 
 
 class StartError(Exception):
@@ -163,21 +166,28 @@ class Database:
             surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
         )
         self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
-        self._services: list[asyncio.Task[None]] = []
+        self._background: asyncio.Task[None] | None = None
 
     def start_services(self) -> None:
-        """Begin the background work, which only one process of a server may do."""
-        runs = [
-            self._backfill.run(),
-            self._expiry.run(),
-            self._streams.run(),
-            self._triggers.run(),
-            _repeat(lambda: drop_old_tokens(self.engine, self.clock)),
+        """Begin the background work, which is done by the one process that has its lease."""
+        services = [
+            Service("filling indexes", self._backfill.step, idle_seconds=_BACKFILL_IDLE_SECONDS),
+            Service(
+                "deleting expired items",
+                self._expiry.step,
+                idle_seconds=_EXPIRY_IDLE_SECONDS,
+                busy_seconds=_EXPIRY_BUSY_SECONDS,
+            ),
+            Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service(
+                "dropping old tokens",
+                lambda: drop_old_tokens(self.engine, self.clock),
+                idle_seconds=_TOKENS_IDLE_SECONDS,
+            ),
         ]
-        for run in runs:
-            service = asyncio.create_task(run)
-            service.add_done_callback(_report_end)
-            self._services.append(service)
+        background = Background(self.engine, services, [self._triggers.run])
+        self._background = asyncio.create_task(background.run())
+        self._background.add_done_callback(_report_end)
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, for those who start no services."""
@@ -187,9 +197,9 @@ class Database:
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""
-        for service in self._services:
-            service.cancel()
-        await asyncio.gather(*self._services, return_exceptions=True)
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.gather(self._background, return_exceptions=True)
         await self.engine.close()
 
     def _make_context(self, account: str, region: str) -> Context:
@@ -213,13 +223,11 @@ class Application:
         authenticator: Authenticator,
         clock: Clock,
         *,
-        is_keeper: bool = True,
         awake_seconds: float = 0,
     ) -> None:
         self._settings = settings
         self._authenticator = authenticator
         self._clock = clock
-        self._is_keeper = is_keeper
         self._awake_seconds = awake_seconds
         self._database: Database | None = None
         self._server: Server | None = None
@@ -242,10 +250,9 @@ class Application:
         routes = trigger_routes(database.trigger_store, is_private=is_private)
         rest = RestJson(routes, database.dispatcher, self._authenticator)
         router = Router(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
-        self._server = Server(router, bounds, database.engine.note_clients)
+        self._server = Server(router, bounds)
         self._server.start(listener)
-        if self._is_keeper:
-            database.start_services()
+        database.start_services()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -258,17 +265,6 @@ class Application:
             await self._server.stop()
         if self._database is not None:
             await self._database.close()
-
-
-async def _repeat(step: Step) -> None:
-    """Repeat a step for as long as the process lives, resting when there is nothing to do."""
-    while True:
-        try:
-            done = await step()
-        except (CorruptionError, EngineError, UnknownOutcomeError):
-            _LOGGER.exception("background work failed; it will be tried again")
-            done = 0
-        await asyncio.sleep(_SERVICE_PAUSE_SECONDS if not done else 0)
 
 
 def _report_end(service: asyncio.Task[None]) -> None:

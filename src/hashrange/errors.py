@@ -5,7 +5,7 @@ ClientError
 Failures inside the server (never shown as they are):
 ├── CorruptionError     something read back from disk is not what was written
 ├── EngineError         the engine could not do it; nothing was changed
-│   ├── StaleVersionError     the decision was built on an older catalog: build it again
+│   ├── StaleVersionError   the decision was built on an older version of a table
 │   ├── ConflictError       the engine gave up on contention
 │   └── StorageFullError    no room
 └── UnknownOutcomeError the write may or may not have happened
@@ -167,7 +167,7 @@ class EngineError(Exception):
 
 
 class StaleVersionError(EngineError):
-    """The decision was built on an older catalog than the one in force."""
+    """The decision was built on an older version of a table than the one in force."""
 
 
 class ConflictError(EngineError):

@@ -2,7 +2,7 @@
 
 With one worker, the process itself serves. With more, the parent serves nothing: it reserves the
 port and the data directory, forks the workers, starts a dead one again, hands signals on, and
-stops all within a deadline. Worker 0 is the keeper, which runs the background services too. Workers
+stops all within a deadline. The worker that has the lease runs the background services too. Workers
 watch a pipe that only the parent holds open, so they stop when the parent is killed.
 """
 
@@ -64,10 +64,8 @@ def serve(settings: Settings, announce: Announce) -> None:
     clock = SystemClock()
     authenticator = make_authenticator(settings, clock)
 
-    def make_application(is_keeper: bool) -> Application:
-        return Application(
-            settings, authenticator, clock, is_keeper=is_keeper, awake_seconds=_AWAKE_SECONDS
-        )
+    def make_application() -> Application:
+        return Application(settings, authenticator, clock, awake_seconds=_AWAKE_SECONDS)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
@@ -75,7 +73,7 @@ def serve(settings: Settings, announce: Announce) -> None:
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(make_application(True), listener, lambda: announce(host, port))
+            _run_process(make_application(), listener, lambda: announce(host, port))
         else:
             supervisor = _Supervisor(settings, make_application, listener)
             supervisor.run(lambda: announce(host, port))
@@ -137,7 +135,7 @@ class _Supervisor:
     def __init__(
         self,
         settings: Settings,
-        make_application: Callable[[bool], Application],
+        make_application: Callable[[], Application],
         listener: SharedListener,
     ) -> None:
         self._settings = settings
@@ -177,7 +175,7 @@ class _Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
             self._listener.enter(index)
             _run_process(
-                self._make_application(index == 0),
+                self._make_application(),
                 self._listener,
                 lambda: _write_byte(self._ready_write),
                 parent=self._alive_read,

@@ -13,10 +13,10 @@ import orjson
 
 from hashrange.errors import CorruptionError
 from hashrange.model.keys import PLACEMENT_BYTES
-from hashrange.model.schema import Index, KeyPart, StreamLog, Table
+from hashrange.model.schema import COLLECTIONS, EXPIRY, Index, KeyPart, StreamLog, Table
 from hashrange.model.streams import StreamRecord, change_prefix, stream_record
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 TIME_TO_LIVE_FILL: Final = ":ttl"
@@ -40,10 +40,11 @@ class Throughput:
 
 @dataclass(slots=True)
 class IndexRecord:
-    """A secondary index."""
+    """A secondary index. A local one has its store in the space of its table."""
 
     name: str
     store: str
+    shards: int
     is_global: bool
     key_schema: KeySchema
     projection_type: str
@@ -55,11 +56,6 @@ class IndexRecord:
     fill_at: float = 0.0  # when filling may begin, for an index added to a table
     updated_until: float = 0.0
     gone_at: float | None = None  # set once it is being deleted
-
-    @property
-    def fill_store(self) -> str:
-        """Where it is marked which items are in the index, while the index is being filled."""
-        return self.store + "f"
 
     def status(self, now: float) -> str:
         """Return its IndexStatus, given that the table itself is active."""
@@ -95,7 +91,8 @@ class TableRecord:
     id: str
     account: str
     region: str
-    store: str
+    store: str  # the name of its space, and of the store of its items
+    shards: int
     key_schema: KeySchema
     attribute_types: dict[str, str]  # in the order in which they were defined
     created_at: float
@@ -115,6 +112,7 @@ class TableRecord:
     tags: dict[str, str] = field(default_factory=dict)
     time_to_live: TimeToLive | None = None
     stream: StreamRecord | None = None  # the latest, which may have been disabled
+    version: int = 0  # counts the changes that requests can see
 
     @property
     def arn(self) -> str:
@@ -123,12 +121,16 @@ class TableRecord:
     @property
     def collections_store(self) -> str:
         """Where the sizes of its item collections are, if it has local indexes."""
-        return self.store + "c"
+        return self.store + COLLECTIONS
 
     @property
     def expiry_store(self) -> str:
         """Where its items lie in the order in which they expire, if it has time to live enabled."""
-        return self.store + "x"
+        return self.store + EXPIRY
+
+    def fill_store(self, index: IndexRecord) -> str:
+        """Return where it is marked which items are in an index that is being filled."""
+        return f"{self.store}.{index.store}"
 
     @property
     def expires(self) -> bool:
@@ -167,7 +169,7 @@ class TableRecord:
             if index.gone_at is None:
                 stores.append(index.store)
             if not index.is_filled:
-                stores.append(index.fill_store)
+                stores.append(self.fill_store(index))
         if any(not index.is_global for index in self.indexes):
             stores.append(self.collections_store)
         if self.expires:
@@ -205,16 +207,13 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
     members["indexes"] = indexes
     members["throughput"] = Throughput(**members["throughput"])
     if members.get("time_to_live") is not None:
-        # Of a setting made before items expired there is no expiry index; it had no effect.
-        setting = TimeToLive(**members["time_to_live"])
-        setting.is_enabled &= "is_filled" in members["time_to_live"]
-        members["time_to_live"] = setting
+        members["time_to_live"] = TimeToLive(**members["time_to_live"])
     if members.get("stream") is not None:
         members["stream"] = stream_record(members["stream"])
     return TableRecord(**members)
 
 
-def make_table(record: TableRecord, epoch: int) -> Table:
+def make_table(record: TableRecord) -> Table:
     """Return a record's table as the data path sees it."""
     partition, sort = _key_parts(record.key_schema, record.attribute_types)
     indexes = tuple(_make_index(record, index) for index in record.indexes if index.gone_at is None)
@@ -233,7 +232,8 @@ def make_table(record: TableRecord, epoch: int) -> Table:
         indexes=indexes,
         key_types={name: record.attribute_types[name] for name in names},
         time_to_live=setting.attribute if setting is not None and setting.is_enabled else None,
-        epoch=epoch,
+        version=record.version,
+        shards=record.shards,
         stream=_make_log(record.stream),
     )
 
@@ -261,6 +261,8 @@ def _make_index(record: TableRecord, index: IndexRecord) -> Index:
     return Index(
         index.name,
         index.store,
+        fill_store=record.fill_store(index) if index.is_global else "",
+        shards=index.shards,
         is_global=index.is_global,
         partition=partition,
         sort=sort,

@@ -7,7 +7,11 @@ convention. The full description of a table (billing, tags, states) stays in its
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import final
+from typing import Final, final
+
+# Names of stores within the space of a table.
+COLLECTIONS: Final = ".c"
+EXPIRY: Final = ".x"
 
 
 @final
@@ -35,6 +39,7 @@ class Index:
         "projected",
         "projection_type",
         "queryable",
+        "shards",
         "sort",
         "store",
     )
@@ -44,6 +49,8 @@ class Index:
         name: str,
         store: str,
         *,
+        fill_store: str = "",
+        shards: int = 1,
         is_global: bool,
         partition: tuple[KeyPart, ...],
         sort: tuple[KeyPart, ...],
@@ -53,6 +60,7 @@ class Index:
     ) -> None:
         self.name = name
         self.store = store
+        self.shards = shards
         self.is_global = is_global
         self.partition = partition
         self.sort = sort
@@ -63,7 +71,7 @@ class Index:
         self.projected = projected
         self.queryable = queryable  # False while a new global index is being filled
         # Marks the items that are in the index already, while it is being filled.
-        self.fill_store = store + "f"
+        self.fill_store = fill_store
 
 
 @final
@@ -100,8 +108,8 @@ class Table:
         "arn",
         "by_name",
         "collections_store",
-        "epoch",
         "expiry_store",
+        "fences",
         "filling",
         "has_derived_rows",
         "id",
@@ -113,6 +121,7 @@ class Table:
         "partition",
         "parts",
         "region",
+        "shards",
         "sort",
         "store",
         "stream",
@@ -132,7 +141,8 @@ class Table:
         sort: KeyPart | None,
         indexes: tuple[Index, ...],
         key_types: dict[str, str],
-        epoch: int,
+        version: int,
+        shards: int = 1,
         time_to_live: str | None = None,
         stream: StreamLog | None = None,
     ) -> None:
@@ -141,9 +151,11 @@ class Table:
         self.account = account
         self.region = region
         self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
+        # The name of its space and of the store of its items.
         self.store = store
+        self.shards = shards
         # Sizes of item collections, kept only for tables with local indexes.
-        self.collections_store = store + "c"
+        self.collections_store = store + COLLECTIONS
         self.partition = partition
         self.sort = sort
         self.parts = (partition,) if sort is None else (partition, sort)
@@ -159,9 +171,9 @@ class Table:
         self.key_types = key_types
         # The attribute that says when an item expires, if items do, and the order of their expiry.
         self.time_to_live = time_to_live
-        self.expiry_store = store + "x"
+        self.expiry_store = store + EXPIRY
         # Whether a write must know the attributes the item had before.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when nobody wants to know of changes
-        # The catalog epoch this object belongs to; decisions built on it carry it.
-        self.epoch = epoch
+        # The version of the table this object shows; decisions built on it carry it.
+        self.fences = ((store, version),)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, Final
 from zlib import crc32
 
@@ -19,7 +20,7 @@ import orjson
 from hashrange.errors import CorruptionError
 from hashrange.limits import STREAM_RETENTION_SECONDS
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 SHARD_BYTES: Final = 4
 PLACEMENT_COUNT: Final = 1 << 32
 
@@ -50,7 +51,8 @@ class StreamRecord:
     table: str
     label: str
     view_type: str
-    store: str
+    store: str  # in the space of its table
+    store_shards: int
     key_schema: list[dict[str, str]]
     created_at: float
     settled_at: float  # when its last change of state is complete
@@ -82,12 +84,29 @@ class StreamRecord:
         found = [shard for shard in self.shards if shard.closed_at is None]
         return sorted(found, key=lambda shard: shard.first)
 
+    @property
+    def space(self) -> str:
+        """The space of its table."""
+        return self.store.partition(".")[0]
+
+    def store_shard(self, shard: ShardRecord) -> int:
+        """Return which shard of the store holds a shard's rows; no shard spans two of them."""
+        return shard.first * self.store_shards // PLACEMENT_COUNT
+
     def shard(self, id: str) -> ShardRecord | None:
         """Return the shard with an id."""
         for shard in self.shards:
             if shard.id == id:
                 return shard
         return None
+
+    def open_first(self, now: float) -> list[ShardRecord]:
+        """Open the first shards of a new stream, one for each shard of its table."""
+        bounds = [
+            -(-shard * PLACEMENT_COUNT // self.store_shards)  # rounded up
+            for shard in range(self.store_shards + 1)
+        ]
+        return [self.open(first, upper, now) for first, upper in pairwise(bounds)]
 
     def open(
         self, first: int, upper: int, now: float, parent: ShardRecord | None = None

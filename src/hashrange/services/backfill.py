@@ -2,10 +2,10 @@
 
 From the moment UpdateTable adds the index, writes maintain it. What they cannot know is whether an
 item's old row is in it yet, so while an index is being filled each item that is in it has a mark in
-the index's fill store. Whoever brings an item into the index first, a write or this service, sets
-its mark in the same decision. So each row is added and counted once, in any order, and a fill
-that is cut off goes on from the position in its fill row. An expiry index (time to live) is not
-counted, and its rows can be added twice without harm, so it needs no marks.
+the index's fill store. The first to bring an item into the index, a write or this service, sets its
+mark in the same decision. So each row is added and counted once, in any order. A fill that is cut
+off goes on from the position that is kept for each shard beside the marks. An expiry index (time to
+live) is not counted, and its rows can be added twice without harm, so it needs no marks.
 
 The work is found in the catalog, so it does not matter which process took the UpdateTable, nor
 whether the server was stopped in between. It is done in small pieces, between which requests run.
@@ -13,35 +13,31 @@ whether the server was stopped in between. It is done in small pieces, between w
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final, Protocol, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import Changes, Decision, Engine, StoreKey
+from hashrange.engine.base import STRONG, Changes, Decision, Engine, Fence, RowKey
 from hashrange.errors import (
-    CorruptionError,
-    EngineError,
     ResourceNotFoundException,
     StaleVersionError,
-    UnknownOutcomeError,
 )
 from hashrange.model.keys import index_key
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
 from hashrange.model.schema import Index, Table
-from hashrange.storage.catalog import STORE, Catalog, Edit, Editor, end_expiry_fill, fill_key
+from hashrange.storage.catalog import Catalog, Edit, Editor, end_expiry_fill
 from hashrange.storage.expiry import change_expiry
-from hashrange.storage.indexes import index_row
+from hashrange.storage.indexes import index_address, index_row
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
 
 _LOGGER = logging.getLogger("hashrange.backfill")
 
 _CHUNK_ROWS: Final = 100
 _CHUNK_BYTES: Final = 1 << 18
-_POLL_SECONDS: Final = 0.02
-_RETRY_SECONDS: Final = 1.0
 _PROGRESS_ITEMS: Final = 50_000
+# Where the position of a fill is kept in its store: less than the keys of items.
+_POSITION: Final = b""
 
 Fill = tuple[str, str, str, str]
 """Account, region, table name and index name (or what stands for the expiry index)."""
@@ -55,20 +51,10 @@ class Backfill:
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
-        self._epoch = -1
+        self._counter = -1
         self._fills: list[Fill] = []
         self._items: dict[Fill, int] = {}  # how many this process has looked at
-
-    async def run(self) -> None:
-        """Fill indexes for as long as the process lives."""
-        while True:
-            try:
-                done = await self.step()
-            except (CorruptionError, EngineError, UnknownOutcomeError):
-                _LOGGER.exception("filling an index failed; it will be tried again")
-                await asyncio.sleep(_RETRY_SECONDS)
-                continue
-            await asyncio.sleep(0 if done else _POLL_SECONDS)
+        self._filled: set[tuple[Fill, int]] = set()  # shards whose items are all in the index
 
     async def run_to_end(self) -> None:
         """Fill every index that may be filled now."""
@@ -78,12 +64,12 @@ class Backfill:
     async def step(self) -> int:
         """Do one bounded piece of work; return 0 when there is nothing to do now.
 
-        Costs a comparison of epochs when there are no new indexes.
+        Costs a comparison of counters when there are no new indexes.
         """
-        epoch = self._engine.epoch()
-        if epoch != self._epoch:
+        counter = self._engine.counter()
+        if counter != self._counter:
             self._fills = await self._catalog.fills()
-            self._epoch = epoch
+            self._counter = counter
         for fill in self._fills:
             try:
                 if await self._fill_chunk(fill):
@@ -102,32 +88,45 @@ class Backfill:
         target = _find_target(table, record, index_name, self._clock.now())
         if target is None:
             return False
-        place = (STORE, fill_key(account, region, name, index_name))
-        (position,) = await self._engine.read([place])
-        if not position and fill not in self._items:
+        if fill not in self._items:
             _LOGGER.info("filling %s of table %s", target.title, table.arn)
+        for shard in range(table.shards):
+            if (fill, shard) not in self._filled and await self._fill_shard(fill, target, shard):
+                return True
+        await self._catalog.change(account, region, name, target.end)
+        self._filled -= {(fill, shard) for shard in range(table.shards)}
+        items = self._items.pop(fill, 0)
+        _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
+        return True
+
+    async def _fill_shard(self, fill: Fill, target: _Target, shard: int) -> bool:
+        """Bring some items of a shard into an index; False when all of them are in it."""
+        place = (target.store, shard, _POSITION)
+        (position,) = await self._engine.read([place], STRONG)
         rows, ended = await self._engine.range(
-            table.store,
+            target.table.store,
+            shard,
             position + b"\x00" if position else b"",
             END_OF_KEYS,
             reverse=False,
             rows_max=_CHUNK_ROWS,
             bytes_max=_CHUNK_BYTES,
+            consistency=STRONG,
         )
-        if rows:
-            await self._engine.write(target.chunk([key for key, _ in rows], place))
-            await self._report(fill, target, len(rows))
         if ended:
-            await self._catalog.change(account, region, name, target.end)
-            items = self._items.pop(fill, 0)
-            _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
-        return True
+            self._filled.add((fill, shard))
+        if not rows:
+            return False
+        await self._engine.write(target.chunk([key for key, _ in rows], place))
+        await self._report(fill, target, len(rows))
+        return not ended
 
     async def _report(self, fill: Fill, target: _Target, items: int) -> None:
         before = self._items.get(fill, 0)
         self._items[fill] = before + items
         if before // _PROGRESS_ITEMS != (before + items) // _PROGRESS_ITEMS:
-            total, _ = await self._engine.tally(target.table.store)
+            table = target.table
+            total, _ = await self._engine.tally(table.store, table.shards, table.store)
             _LOGGER.info(
                 "filling %s of table %s: %d of about %d items",
                 target.title,
@@ -147,9 +146,13 @@ class _Target(Protocol):
     def table(self) -> Table: ...
 
     @property
+    def store(self) -> str:
+        """Where the positions are kept."""
+
+    @property
     def end(self) -> Editor: ...
 
-    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision: ...
+    def chunk(self, item_keys: Sequence[bytes], place: RowKey) -> Decision: ...
 
 
 def _find_target(table: Table, record: TableRecord, name: str, now: float) -> _Target | None:
@@ -173,9 +176,10 @@ class _IndexTarget:
     def __init__(self, table: Table, index: Index) -> None:
         self.title = f"index {index.name}"
         self.table = table
+        self.store = index.fill_store
         self._index = index
 
-    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision:
+    def chunk(self, item_keys: Sequence[bytes], place: RowKey) -> Decision:
         return _IndexChunk(self.table, self._index, item_keys, place)
 
     def end(self, record: TableRecord | None) -> Edit:
@@ -183,7 +187,7 @@ class _IndexTarget:
         if record is None or filled is None or filled.store != self._index.store:
             raise ResourceNotFoundException
         filled.is_filled = True
-        return Edit(record, drops=[filled.fill_store], fills_ended=[filled.name])
+        return Edit(record, drops=[record.fill_store(filled)], fills_ended=[filled.name])
 
 
 @final
@@ -194,9 +198,10 @@ class _ExpiryTarget:
 
     def __init__(self, table: Table, setting: TimeToLive) -> None:
         self.table = table
+        self.store = table.expiry_store
         self.end = end_expiry_fill(setting)
 
-    def chunk(self, item_keys: Sequence[bytes], place: StoreKey) -> Decision:
+    def chunk(self, item_keys: Sequence[bytes], place: RowKey) -> Decision:
         return _ExpiryChunk(self.table, item_keys, place)
 
 
@@ -204,23 +209,23 @@ class _ExpiryTarget:
 class _ExpiryChunk:
     """The decision that brings some items into an expiry index."""
 
-    __slots__ = ("_place", "_table", "epoch", "keys")
+    __slots__ = ("_place", "_table", "fences", "keys")
 
-    def __init__(self, table: Table, item_keys: Sequence[bytes], place: StoreKey) -> None:
+    def __init__(self, table: Table, item_keys: Sequence[bytes], place: RowKey) -> None:
         self._table = table
         self._place = place
-        self.epoch = table.epoch
-        self.keys: Sequence[StoreKey] = [(table.store, key) for key in item_keys]
+        self.fences: Sequence[Fence] = table.fences
+        self.keys: Sequence[RowKey] = [(table.store, place[1], key) for key in item_keys]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
         attribute = self._table.time_to_live
         assert attribute is not None
-        for (_, key), row in zip(self.keys, rows, strict=True):
+        for key, row in zip(self.keys, rows, strict=True):
             if row is not None:
                 time = unpack_item(row).get(attribute)
                 change_expiry(self._table, key, None, time, changes)
-        changes.puts.append((*self._place, self.keys[-1][1]))
+        changes.puts.append((*self._place, self.keys[-1][2]))
         return changes
 
 
@@ -228,18 +233,19 @@ class _ExpiryChunk:
 class _IndexChunk:
     """The decision that brings some items into an index."""
 
-    __slots__ = ("_count", "_index", "_place", "_table", "epoch", "keys")
+    __slots__ = ("_count", "_index", "_place", "_table", "fences", "keys")
 
     def __init__(
-        self, table: Table, index: Index, item_keys: Sequence[bytes], place: StoreKey
+        self, table: Table, index: Index, item_keys: Sequence[bytes], place: RowKey
     ) -> None:
         self._table = table
         self._index = index
         self._place = place
         self._count = len(item_keys)
-        self.epoch = table.epoch
-        self.keys: Sequence[StoreKey] = [(table.store, key) for key in item_keys] + [
-            (index.fill_store, key) for key in item_keys
+        self.fences: Sequence[Fence] = table.fences
+        shard = place[1]
+        self.keys: Sequence[RowKey] = [(table.store, shard, key) for key in item_keys] + [
+            (index.fill_store, shard, key) for key in item_keys
         ]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
@@ -254,11 +260,11 @@ class _IndexChunk:
             key = index_key(index, self._table, item)
             if key is not None:
                 entry = index_row(index, item, row)
-                changes.puts.append((index.store, key, entry))
+                changes.puts.append((*index_address(index, key), entry))
                 added += 1
                 size += row_size(entry)
-            changes.puts.append((index.fill_store, self.keys[position][1], b""))
+            changes.puts.append((*self.keys[position + self._count], b""))
         if added:
             changes.tallies.append((index.store, added, size))
-        changes.puts.append((*self._place, self.keys[self._count - 1][1]))
+        changes.puts.append((*self._place, self.keys[self._count - 1][2]))
         return changes

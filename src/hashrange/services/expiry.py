@@ -15,24 +15,21 @@ when it was stopped and started again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import Engine
+from hashrange.engine.base import EVENTUAL, STRONG, Engine, Row
 from hashrange.errors import (
-    CorruptionError,
-    EngineError,
     ResourceNotFoundException,
     StaleVersionError,
-    UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key
+from hashrange.storage.items import item_row, read_items
 from hashrange.storage.writes import ExpireWrite, GroupWrite, ItemOutcome
 
 _LOGGER = logging.getLogger("hashrange.expiry")
@@ -41,9 +38,6 @@ _CHUNK_ROWS: Final = 100  # of items without indexes; takes a few milliseconds
 _CHUNK_BYTES: Final = 1 << 18
 _READ_ROWS: Final = 10
 _TABLES_PER_STEP: Final = 50
-_POLL_SECONDS: Final = 0.1
-_PAUSE_SECONDS: Final = 0.001
-_RETRY_SECONDS: Final = 1.0
 _PROGRESS_ITEMS: Final = 50_000
 
 
@@ -58,20 +52,8 @@ class Expiry:
         self._catalog = catalog
         self._clock = clock
         self._delay_seconds = delay_seconds
-        self._epoch = -1
+        self._counter = -1
         self._sweeps: deque[_Sweep] = deque()
-
-    async def run(self) -> None:
-        """Delete what expires for as long as the process lives."""
-        while True:
-            try:
-                done = await self.step()
-            except (CorruptionError, EngineError, UnknownOutcomeError):
-                _LOGGER.exception("deleting expired items failed; it will be tried again")
-                await asyncio.sleep(_RETRY_SECONDS)
-                continue
-            # Between two chunks there is time for requests, also on an engine that never waits.
-            await asyncio.sleep(_PAUSE_SECONDS if done else _POLL_SECONDS)
 
     async def run_to_end(self) -> None:
         """Delete everything that is due now."""
@@ -83,10 +65,10 @@ class Expiry:
 
         Costs two comparisons when no table has time to live.
         """
-        epoch = self._engine.epoch()
-        if epoch != self._epoch:
+        counter = self._engine.counter()
+        if counter != self._counter:
             await self._find_tables()
-            self._epoch = epoch
+            self._counter = counter
         now = self._clock.now()
         expired = expired_seconds(now - self._delay_seconds)
         looked_at = 0
@@ -119,14 +101,7 @@ class Expiry:
         """Delete some of a table's expired items; tell whether there were any."""
         try:
             table = await self._catalog.table(sweep.account, sweep.region, sweep.name)
-            rows, ended = await self._engine.range(
-                table.expiry_store,
-                expiry_key(expired.start, b""),
-                expiry_key(expired.stop, b""),
-                reverse=False,
-                rows_max=max(1, 2 * _CHUNK_ROWS // (2 + len(table.indexes))),
-                bytes_max=_CHUNK_BYTES,
-            )
+            rows, ended = await self._find_expired(table, expired)
             if rows:
                 keys = await self._take([key for key, _ in rows], table)
                 ended = ended and len(keys) == len(rows)
@@ -145,12 +120,30 @@ class Expiry:
             sweep.report_end()
         return bool(rows)
 
+    async def _find_expired(self, table: Table, expired: range) -> tuple[list[Row], bool]:
+        """Return expiry rows of one shard, and whether there are no others in the table."""
+        for shard in range(table.shards):
+            rows, ended = await self._engine.range(
+                table.expiry_store,
+                shard,
+                expiry_key(expired.start, b""),
+                expiry_key(expired.stop, b""),
+                reverse=False,
+                rows_max=max(1, 2 * _CHUNK_ROWS // (2 + len(table.indexes))),
+                bytes_max=_CHUNK_BYTES,
+                consistency=STRONG,
+            )
+            if rows:
+                return rows, ended and shard == table.shards - 1
+        return [], True
+
     async def _take(self, keys: list[bytes], table: Table) -> list[bytes]:
         """Return as many expiry keys as one decision may have by the size of their items."""
         size = 0
         for end in range(_READ_ROWS, len(keys), _READ_ROWS):
             some = keys[end - _READ_ROWS : end]
-            rows = await self._engine.read([(table.store, key[SECOND_BYTES:]) for key in some])
+            keys_read = [item_row(table, key[SECOND_BYTES:]) for key in some]
+            rows = await read_items(self._engine, keys_read, EVENTUAL)
             size += sum([0 if row is None else len(row) for row in rows])
             if size >= _CHUNK_BYTES:
                 return keys[:end]

@@ -17,12 +17,9 @@ import logging
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import Engine
+from hashrange.engine.base import EVENTUAL, STRONG, Engine
 from hashrange.errors import (
-    CorruptionError,
-    EngineError,
     ResourceNotFoundException,
-    UnknownOutcomeError,
 )
 from hashrange.limits import (
     OPEN_SHARDS_MAX,
@@ -47,8 +44,6 @@ _LOGGER = logging.getLogger("hashrange.streams")
 
 _CHUNK_ROWS: Final = 200
 _CHUNK_BYTES: Final = 1 << 18
-_POLL_SECONDS: Final = 1.0
-_RETRY_SECONDS: Final = 5.0
 _FOREVER: Final = float("inf")
 
 # A shard is busy when its newest records came faster than a shard should take them; it is split
@@ -69,24 +64,13 @@ class StreamKeeper:
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
-        self._epoch = -1
+        self._counter = -1
         self._streams: list[StreamRecord] = []
         self._trim_at: dict[Shard, float] = {}  # not before which there is something to drop
         self._emptied: set[Shard] = set()
         self._busy: dict[Shard, int] = {}  # how often in a row a shard was found busy
         self._watch_at = 0.0
         self._due_at = 0.0
-
-    async def run(self) -> None:
-        """Keep streams for as long as the process lives."""
-        while True:
-            try:
-                done = await self.step()
-            except (CorruptionError, EngineError, UnknownOutcomeError):
-                _LOGGER.exception("the upkeep of streams failed; it will be tried again")
-                await asyncio.sleep(_RETRY_SECONDS)
-                continue
-            await asyncio.sleep(0 if done else _POLL_SECONDS)
 
     async def run_to_end(self) -> None:
         """Do all that is due now."""
@@ -96,10 +80,10 @@ class StreamKeeper:
     async def step(self) -> int:
         """Do a bounded piece of work for each stream; return how many had any."""
         now = self._clock.now()
-        epoch = self._engine.epoch()
-        if epoch != self._epoch:
+        counter = self._engine.counter()
+        if counter != self._counter:
             await self._find_streams()
-            self._epoch = epoch
+            self._counter = counter
         elif now < self._due_at:
             return 0
         done = 0
@@ -157,11 +141,13 @@ class StreamKeeper:
         lower, upper = change_span(shard.number, 0)
         rows, _ = await self._engine.range(
             stream.store,
+            stream.store_shard(shard),
             lower,
             upper,
             reverse=False,
             rows_max=_CHUNK_ROWS,
             bytes_max=_CHUNK_BYTES,
+            consistency=STRONG,
         )
         doomed: list[bytes] = []
         for key, value in rows:
@@ -179,7 +165,7 @@ class StreamKeeper:
             return shard.closed_at + STREAM_RETENTION_SECONDS
         marks = await mark_keys(self._engine, stream, shard)
         if marks:
-            await self._engine.write(MarkRemoval(stream, marks))
+            await self._engine.write(MarkRemoval(stream, shard, marks))
         self._emptied.add((stream.store, shard.number))
         return _FOREVER
 
@@ -213,7 +199,7 @@ class StreamKeeper:
             for shard in current.open_shards():
                 if shard.number in split or now >= shard.opened_at + SHARD_SECONDS:
                     children = current.replace(shard, 2 if shard.number in split else 1, now)
-                    mark_shards(edit, closed=[shard], opened=children)
+                    mark_shards(edit, current, closed=[shard], opened=children)
             current.shards = [shard for shard in current.shards if shard.number not in emptied]
             return edit
 
@@ -240,11 +226,13 @@ class StreamKeeper:
         lower, upper = change_span(shard.number, 0)
         rows, ended = await self._engine.range(
             stream.store,
+            stream.store_shard(shard),
             lower,
             upper,
             reverse=True,
             rows_max=_WATCHED_ROWS,
             bytes_max=_CHUNK_BYTES,
+            consistency=EVENTUAL,
         )
         if ended or len(rows) < 2:
             return False

@@ -9,8 +9,9 @@ world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
 record inside its decision, so no two processes can disagree about what they change; a change that
-the data path can see steps the epoch, and each process drops what it has cached when the epoch it
-compares on every request has moved.
+the data path can see raises the version of its table, which fences decisions built on the one
+before, and is announced: each process compares the change counter on every request, and looks again
+at the records of tables once it has moved.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import ANY_EPOCH, Changes, Engine, StoreKey
+from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
 from hashrange.errors import (
     AccessDeniedException,
     LimitExceededException,
@@ -79,7 +80,7 @@ class Edit:
     fills_ended: list[str] = field(default_factory=list)
     # A stream to be written to a row of its own, and what to append to its log.
     stream: StreamRecord | None = None
-    marks: list[bytes] = field(default_factory=list)
+    marks: list[tuple[int, bytes]] = field(default_factory=list)  # shards of the store, prefixes
     # False for what only descriptions show.
     is_seen_by_requests: bool = True
     outcome: object = None
@@ -110,14 +111,14 @@ class Catalog:
         self.delays = delays or Delays()
         self._engine = engine
         self._clock = clock
-        self._epoch = -1
+        self._counter = -1
         self._tables: dict[tuple[str, str, str], Table] = {}
-        # Tables built under earlier epochs, with the rows they were built from.
+        # Tables built before the counter moved, with the rows they were built from.
         self._built: dict[bytes, tuple[bytes, Table]] = {}
 
     def known_table(self, account: str, region: str, name: str) -> Table | None:
         """Return an active table if it was used since the catalog last changed."""
-        if self._engine.epoch() != self._epoch:
+        if self._engine.counter() != self._counter:
             return None
         return self._tables.get((account, region, name))
 
@@ -129,14 +130,14 @@ class Catalog:
         table = self.known_table(account, region, name)
         if table is not None:
             return table
-        epoch = self._engine.epoch()
-        if epoch != self._epoch:
+        counter = self._engine.counter()
+        if counter != self._counter:
             self._tables.clear()
-            self._epoch = epoch
+            self._counter = counter
             if len(self._built) > _BUILT_MAX:
                 self._built.clear()
         key = record_key(account, region, resolve_name(account, region, name))
-        (row,) = await self._engine.read([(STORE, key)])
+        (row,) = await self._engine.read([(STORE, 0, key)], STRONG)
         built = self._built.get(key)
         if row is None:
             self._built.pop(key, None)
@@ -145,12 +146,10 @@ class Catalog:
             record = unpack_record(row)
             if record.gone_at is not None or self._clock.now() < record.active_at:
                 raise ResourceNotFoundException("Requested resource not found")
-            built = (row, make_table(record, epoch))
+            built = (row, make_table(record))
             self._built[key] = built
         table = built[1]
-        # The row is the same as when the table was built, so the table belongs to this epoch too.
-        table.epoch = epoch
-        if self._epoch == epoch:
+        if self._counter == counter:
             self._tables[(account, region, name)] = table
         return table
 
@@ -164,7 +163,8 @@ class Catalog:
 
     async def find(self, account: str, region: str, name: str) -> TableRecord | None:
         """Return a table's record, if there is such a table."""
-        (row,) = await self._engine.read([(STORE, record_key(account, region, name))])
+        key = record_key(account, region, name)
+        (row,) = await self._engine.read([(STORE, 0, key)], STRONG)
         return _present(row, self._clock.now())
 
     async def names(
@@ -179,7 +179,14 @@ class Catalog:
         rows_max = min(_PAGE_ROWS, names_max + 1)
         while True:
             rows, ended = await self._engine.range(
-                STORE, lower, upper, reverse=False, rows_max=rows_max, bytes_max=_PAGE_BYTES
+                STORE,
+                0,
+                lower,
+                upper,
+                reverse=False,
+                rows_max=rows_max,
+                bytes_max=_PAGE_BYTES,
+                consistency=STRONG,
             )
             for _, row in rows:
                 record = _present(row, now)
@@ -210,11 +217,13 @@ class Catalog:
         while True:
             rows, ended = await self._engine.range(
                 STORE,
+                0,
                 lower,
                 successor(kind),
                 reverse=False,
                 rows_max=_PAGE_ROWS,
                 bytes_max=_PAGE_BYTES,
+                consistency=STRONG,
             )
             found.extend(key[1:].decode().split("\x00") for key, _ in rows)
             if ended:
@@ -234,7 +243,7 @@ class Catalog:
 class _RecordChange:
     """The decision of one change to one record."""
 
-    __slots__ = ("_account", "_edit", "_name", "_now", "_region", "epoch", "keys")
+    __slots__ = ("_account", "_edit", "_name", "_now", "_region", "fences", "keys")
 
     def __init__(self, account: str, region: str, name: str, edit: Editor, now: float) -> None:
         self._account = account
@@ -242,41 +251,45 @@ class _RecordChange:
         self._name = name
         self._edit = edit
         self._now = now
-        # The decision sees the record itself, so it may be built on any epoch.
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = (
-            (STORE, record_key(account, region, name)),
-            (STORE, b"n" + _world(account, region)),
+        # The decision sees the record itself, so it may be built on any version.
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = (
+            (STORE, 0, record_key(account, region, name)),
+            (STORE, 0, b"n" + _world(account, region)),
         )
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         before = _present(rows[0], self._now)
         # Now, because editors work in place.
         counted, expired = _counts(before), _expires(before)
+        version = 1 if before is None else before.version + 1
         edit = self._edit(before)
         changes = Changes(edit.outcome)
         changes.creates = edit.creates
         if rows[0] is None and rows[1] is None:
             changes.creates = [STORE, TOKEN_STORE, *edit.creates]  # perhaps the first table of all
         changes.drops = edit.drops
-        changes.epoch_step = edit.is_seen_by_requests
-        key = self.keys[0][1]
+        changes.is_announced = edit.is_seen_by_requests
+        changed = edit.record or before
+        if changed is not None and edit.is_seen_by_requests:
+            changed.version = version
+            changes.fences.append((changed.store, version))
         if edit.record is not None:
-            changes.puts.append((STORE, key, edit.record.pack()))
+            changes.puts.append((*self.keys[0], edit.record.pack()))
         elif rows[0] is not None:
-            changes.deletes.append((STORE, key))
+            changes.deletes.append(self.keys[0])
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
             self._list_expiring(changes, listed=not expired)
         for index in edit.fills:
-            changes.puts.append((STORE, self._fill_key(index), b""))
+            changes.puts.append((STORE, 0, self._fill_key(index), b""))
         for index in edit.fills_ended:
-            changes.deletes.append((STORE, self._fill_key(index)))
+            changes.deletes.append((STORE, 0, self._fill_key(index)))
         stream = edit.stream
         if stream is not None:
             row_key = stream_key(self._account, self._region, self._name, stream.label)
-            changes.puts.append((STORE, row_key, stream.pack()))
-            changes.appends.extend((stream.store, mark, b"") for mark in edit.marks)
+            changes.puts.append((STORE, 0, row_key, stream.pack()))
+            changes.appends.extend((stream.store, shard, mark, b"") for shard, mark in edit.marks)
         return changes
 
     def _count(self, row: bytes | None, added: int, changes: Changes) -> None:
@@ -288,14 +301,14 @@ class _RecordChange:
                 "Subscriber limit exceeded: There is a limit of "
                 f"{TABLES_PER_ACCOUNT_MAX} tables per subscriber"
             )
-        changes.puts.append((STORE, self.keys[1][1], b"%d" % count))
+        changes.puts.append((*self.keys[1], b"%d" % count))
 
     def _list_expiring(self, changes: Changes, *, listed: bool) -> None:
         key = b"e" + _world(self._account, self._region) + self._name.encode()
         if listed:
-            changes.puts.append((STORE, key, b""))
+            changes.puts.append((STORE, 0, key, b""))
         else:
-            changes.deletes.append((STORE, key))
+            changes.deletes.append((STORE, 0, key))
 
     def _fill_key(self, index: str) -> bytes:
         return fill_key(self._account, self._region, self._name, index)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
-from hashrange.engine.base import Changes
+from hashrange.engine.base import Changes, RowKey
 from hashrange.limits import EXPIRED_SECONDS_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import Value
@@ -50,13 +50,17 @@ def expired_seconds(now: float) -> range:
 
 
 def change_expiry(
-    table: Table, key: bytes, old: Value | None, new: Value | None, changes: Changes
+    table: Table, row: RowKey, old: Value | None, new: Value | None, changes: Changes
 ) -> None:
-    """Add to `changes` what becomes of an item's expiry row when its time changes."""
+    """Add to `changes` what becomes of an item's expiry row when its time changes.
+
+    `row` is where the item is.
+    """
+    _, shard, key = row
     before, after = expiry_second(old), expiry_second(new)
     if before == after:
         return
     if before is not None:
-        changes.deletes.append((table.expiry_store, expiry_key(before, key)))
+        changes.deletes.append((table.expiry_store, shard, expiry_key(before, key)))
     if after is not None:
-        changes.puts.append((table.expiry_store, expiry_key(after, key), b""))
+        changes.puts.append((table.expiry_store, shard, expiry_key(after, key), b""))

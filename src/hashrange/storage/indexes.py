@@ -9,7 +9,7 @@ was, one write when it is added, removed or altered in place, two when its key m
 
 from __future__ import annotations
 
-from hashrange.engine.base import Changes
+from hashrange.engine.base import Changes, RowKey, shard_of
 from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.model.comparison import equal
 from hashrange.model.keys import index_key
@@ -42,6 +42,12 @@ def index_row(index: Index, item: Item, row: bytes) -> bytes:
         return row
     projection = project(index, item)
     return pack_item(projection, item_size(projection))
+
+
+def index_address(index: Index, key: bytes) -> RowKey:
+    """Return where the row of an index with a key is."""
+    shards = index.shards
+    return (index.store, 0 if shards == 1 else shard_of(key, shards), key)
 
 
 def change_indexes(
@@ -88,17 +94,17 @@ def _change_index(
     if old_row is not None and new_row is not None and new_key is not None and old_key == new_key:
         if old_row == new_row or same_item(unpack_item(old_row), unpack_item(new_row)):
             return 0, 0, 0
-        changes.puts.append((index.store, new_key, new_row))
+        changes.puts.append((*index_address(index, new_key), new_row))
         old_size, new_size = row_size(old_row), row_size(new_row)
         return write_units(max(old_size, new_size)), 0, new_size - old_size
     units = rows = size = 0
     if old_key is not None and old_row is not None:
-        changes.deletes.append((index.store, old_key))
+        changes.deletes.append(index_address(index, old_key))
         units += write_units(row_size(old_row))
         rows -= 1
         size -= row_size(old_row)
     if new_key is not None and new_row is not None:
-        changes.puts.append((index.store, new_key, new_row))
+        changes.puts.append((*index_address(index, new_key), new_row))
         units += write_units(row_size(new_row))
         rows += 1
         size += row_size(new_row)

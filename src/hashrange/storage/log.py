@@ -24,7 +24,7 @@ from zlib import adler32
 
 import orjson
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, RowKey
 from hashrange.errors import CorruptionError
 from hashrange.model.schema import Table
 from hashrange.model.streams import SHARD_BYTES, change_prefix
@@ -92,13 +92,17 @@ def is_change(
 
 def log_change(
     table: Table,
-    key: bytes,
+    row: RowKey,
     key_item: Item,
     rows: tuple[bytes | None, bytes | None],
     who: tuple[float, int],
     changes: Changes,
 ) -> None:
-    """Append the change of an item to the log; `who` is the time of the write and its flags."""
+    """Append the change of the item at `row` to the log of its table.
+
+    `who` is the time of the write and its flags.
+    """
+    _, shard, key = row
     stream = table.stream
     assert stream is not None
     old, new = rows
@@ -110,7 +114,7 @@ def log_change(
     kept_new = new if stream.keeps_new and new is not None else b""
     header = _HEADER.pack(who[0], kind, who[1], len(keys), len(kept_old))
     value = b"".join((header, keys, kept_old, kept_new))
-    changes.appends.append((stream.store, stream.prefix(key), value))
+    changes.appends.append((stream.store, shard, stream.prefix(key), value))
 
 
 @final

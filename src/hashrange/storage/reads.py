@@ -12,26 +12,38 @@ import asyncio
 from collections.abc import Sequence
 from typing import final
 
-from hashrange.engine.base import Engine, Row
+from hashrange.engine.base import STRONG, Engine, Row, shard_of
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.key_conditions import KeyRange
 from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
 from hashrange.model.keys import encode_part, placement, prefix_part, successor
 from hashrange.model.schema import KeyPart
 from hashrange.model.values import Item
-from hashrange.storage.layout import HEADER_BYTES, unpack_items
+from hashrange.storage.layout import (
+    END_OF_KEYS,
+    HEADER_BYTES,
+    PLACEMENT_BYTES,
+    PLACEMENT_COUNT,
+    unpack_items,
+)
 
 _CHUNK_ROWS = 256
+
+Place = tuple[str, int]
+"""A store and how many shards it has."""
 
 
 @final
 class Span:
-    """The keys of a store from `lower` up to, not including, `upper`, and a reading direction."""
+    """The keys of a store from `lower` up to, not including, `upper`, and a reading direction.
 
-    __slots__ = ("lower", "reverse", "store", "upper")
+    A span that is read backwards lies in one shard, as the keys of one partition do.
+    """
 
-    def __init__(self, store: str, lower: bytes, upper: bytes, *, reverse: bool = False) -> None:
-        self.store = store
+    __slots__ = ("lower", "place", "reverse", "upper")
+
+    def __init__(self, place: Place, lower: bytes, upper: bytes, *, reverse: bool = False) -> None:
+        self.place = place
         self.lower = lower
         self.upper = upper
         self.reverse = reverse
@@ -43,12 +55,26 @@ class Span:
     def after(self, key: bytes) -> Span:
         """Return what is left of the span beyond a key, in reading direction."""
         if self.reverse:
-            return Span(self.store, self.lower, min(key, self.upper), reverse=True)
-        return Span(self.store, max(key + b"\x00", self.lower), self.upper)
+            return Span(self.place, self.lower, min(key, self.upper), reverse=True)
+        return Span(self.place, max(key + b"\x00", self.lower), self.upper)
+
+    def shard(self) -> int:
+        """Return the shard of its first keys."""
+        shards = self.place[1]
+        return 0 if shards == 1 else shard_of(self.lower, shards)
+
+    def beyond(self, shard: int) -> Span | None:
+        """Return what is left of the span in later shards, if anything."""
+        shards = self.place[1]
+        if shard + 1 >= shards:
+            return None
+        first = -(-(shard + 1) * PLACEMENT_COUNT // shards)  # rounded up
+        lower = first.to_bytes(PLACEMENT_BYTES, "big")
+        return Span(self.place, lower, self.upper) if lower < self.upper else None
 
 
 def query_span(
-    store: str,
+    place: Place,
     partition: Sequence[KeyPart],
     sort: Sequence[KeyPart],
     keys: KeyRange,
@@ -63,9 +89,9 @@ def query_span(
     for part, value in zip(sort, keys.sort_equal, strict=False):
         start += encode_part(part.type, value)
     if keys.operator is None:
-        return Span(store, start, successor(start), reverse=reverse)
+        return Span(place, start, successor(start), reverse=reverse)
     lower, upper = _sort_bounds(start, sort[len(keys.sort_equal)].type, keys)
-    return Span(store, lower, upper, reverse=reverse)
+    return Span(place, lower, upper, reverse=reverse)
 
 
 def _sort_bounds(start: bytes, kind: str, keys: KeyRange) -> tuple[bytes, bytes]:
@@ -102,12 +128,32 @@ class Page:
         self.last_row: bytes | None = None
 
 
+async def is_empty(engine: Engine, place: Place) -> bool:
+    """Tell whether a store has no rows."""
+    store, shards = place
+    for shard in range(shards):
+        rows, _ = await engine.range(
+            store,
+            shard,
+            b"",
+            END_OF_KEYS,
+            reverse=False,
+            rows_max=1,
+            bytes_max=1,
+            consistency=STRONG,
+        )
+        if rows:
+            return False
+    return True
+
+
 async def read_page(
     engine: Engine,
     span: Span,
     *,
     limit: int | None,
     condition: Condition | None,
+    consistency: int,
     page: Page | None = None,
 ) -> Page:
     """Read one page of a range. `page.items` is filled only if there is a condition.
@@ -118,22 +164,26 @@ async def read_page(
         page = Page()
     room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
     while True:
+        shard = span.shard()
         rows, at_end = await engine.range(
-            span.store,
+            span.place[0],
+            shard,
             span.lower,
             span.upper,
             reverse=span.reverse,
             rows_max=min(room, _CHUNK_ROWS),
             bytes_max=RESPONSE_PAGE_BYTES_MAX - page.scanned_bytes,
+            consistency=consistency,
         )
         full = _take(page, rows, condition)
         room -= len(rows)
         if full or (room == 0 and rows):
             page.last_row = full or rows[-1][1]
             return page
-        if at_end or not rows:
+        following = span.beyond(shard) if at_end else span.after(rows[-1][0])
+        if following is None:
             return page
-        span = span.after(rows[-1][0])
+        span = following
         await asyncio.sleep(0)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, final
 
-from hashrange.engine.base import ANY_EPOCH, Changes, Engine, Row, StoreKey
+from hashrange.engine.base import STRONG, Changes, Engine, Fence, Row, RowKey
 from hashrange.errors import TrimmedDataAccessException
 from hashrange.limits import RESPONSE_PAGE_BYTES_MAX, STREAM_RETENTION_SECONDS
 from hashrange.model.keys import successor
@@ -44,7 +44,8 @@ async def find_stream(
     engine: Engine, account: str, region: str, table: str, label: str, now: float
 ) -> StreamRecord | None:
     """Return a stream that can be read."""
-    (row,) = await engine.read([(STORE, stream_key(account, region, table, label))])
+    key = stream_key(account, region, table, label)
+    (row,) = await engine.read([(STORE, 0, key)], STRONG)
     stream = None if row is None else _unpacked(row)
     return stream if stream is not None and stream.is_kept(now) else None
 
@@ -65,7 +66,14 @@ async def list_streams(
     found: list[StreamRecord] = []
     while True:
         rows, ended = await engine.range(
-            STORE, lower, upper, reverse=False, rows_max=_PAGE_ROWS, bytes_max=_UNBOUNDED
+            STORE,
+            0,
+            lower,
+            upper,
+            reverse=False,
+            rows_max=_PAGE_ROWS,
+            bytes_max=_UNBOUNDED,
+            consistency=STRONG,
         )
         for _, row in rows:
             stream = unpack_stream(row)
@@ -103,17 +111,8 @@ async def read_bounds(
     engine: Engine, stream: StreamRecord, shard: ShardRecord | None = None
 ) -> dict[int, Bounds]:
     """Return the bounds of a stream's shards, or of one of them, by their numbers."""
-    prefix = MARKS if shard is None else mark_prefix(shard.number, b"")
-    rows, _ = await engine.range(
-        stream.store,
-        prefix,
-        successor(prefix),
-        reverse=False,
-        rows_max=_UNBOUNDED,
-        bytes_max=_UNBOUNDED,
-    )
     found = {shard.number: Bounds() for shard in stream.shards}
-    for key, value in rows:
+    for key, value in await _marks(engine, stream, shard):
         number, kind = mark_of(key)
         bounds = found.get(number)
         if bounds is None:
@@ -127,11 +126,38 @@ async def read_bounds(
     return found
 
 
+async def _marks(engine: Engine, stream: StreamRecord, shard: ShardRecord | None) -> list[Row]:
+    """Return the rows of the marks of one shard, or of all."""
+    prefix = MARKS if shard is None else mark_prefix(shard.number, b"")
+    places = range(stream.store_shards) if shard is None else [stream.store_shard(shard)]
+    found: list[Row] = []
+    for place in places:
+        rows, _ = await engine.range(
+            stream.store,
+            place,
+            prefix,
+            successor(prefix),
+            reverse=False,
+            rows_max=_UNBOUNDED,
+            bytes_max=_UNBOUNDED,
+            consistency=STRONG,
+        )
+        found += rows
+    return found
+
+
 async def newest_change(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> int:
     """Return the number of a shard's newest change, 0 if it has none."""
     lower, upper = change_span(shard.number, 0)
     rows, _ = await engine.range(
-        stream.store, lower, upper, reverse=True, rows_max=1, bytes_max=_UNBOUNDED
+        stream.store,
+        stream.store_shard(shard),
+        lower,
+        upper,
+        reverse=True,
+        rows_max=1,
+        bytes_max=_UNBOUNDED,
+        consistency=STRONG,
     )
     return sequence_of(rows[0][0]) if rows else 0
 
@@ -142,7 +168,14 @@ async def first_change(
     """Return the row of a shard's first change at or after a position."""
     lower, upper = change_span(shard.number, position)
     rows, _ = await engine.range(
-        stream.store, lower, upper, reverse=False, rows_max=1, bytes_max=_UNBOUNDED
+        stream.store,
+        stream.store_shard(shard),
+        lower,
+        upper,
+        reverse=False,
+        rows_max=1,
+        bytes_max=_UNBOUNDED,
+        consistency=STRONG,
     )
     return rows[0] if rows else None
 
@@ -206,11 +239,13 @@ async def read_changes(
         lower, upper = change_span(shard.number, page.position)
         rows, ended = await engine.range(
             stream.store,
+            stream.store_shard(shard),
             lower,
             upper,
             reverse=False,
             rows_max=min(_CHUNK_ROWS, changes_max - len(page.changes)),
             bytes_max=room,
+            consistency=STRONG,
         )
         for key, value in rows:
             room -= len(value)
@@ -238,9 +273,13 @@ async def check_not_trimmed(
     engine: Engine, stream: StreamRecord, shard: ShardRecord, position: int
 ) -> None:
     """Refuse a position of which changes were dropped already."""
-    (row,) = await engine.read([(stream.store, mark_prefix(shard.number, TRIMMED))])
+    (row,) = await engine.read([_trim_mark(stream, shard)], STRONG)
     if row is not None and position <= int.from_bytes(row, "big"):
         raise trimmed()
+
+
+def _trim_mark(stream: StreamRecord, shard: ShardRecord) -> RowKey:
+    return (stream.store, stream.store_shard(shard), mark_prefix(shard.number, TRIMMED))
 
 
 def trimmed() -> TrimmedDataAccessException:
@@ -252,59 +291,55 @@ def trimmed() -> TrimmedDataAccessException:
 class Trimming:
     """The decision that drops changes from a shard for their age."""
 
-    __slots__ = ("_doomed", "_last", "_stream", "epoch", "keys")
+    __slots__ = ("_doomed", "_last", "fences", "keys")
 
     def __init__(self, stream: StreamRecord, shard: ShardRecord, doomed: Sequence[bytes]) -> None:
-        self.epoch = ANY_EPOCH
-        self._stream = stream.store
+        self.fences: Sequence[Fence] = ()
         self._doomed = doomed
         self._last = sequence_of(doomed[-1]).to_bytes(8, "big")
-        self.keys: Sequence[StoreKey] = ((stream.store, mark_prefix(shard.number, TRIMMED)),)
+        self.keys: Sequence[RowKey] = (_trim_mark(stream, shard),)
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
-        changes.deletes.extend((self._stream, key) for key in self._doomed)
+        store, shard, _ = self.keys[0]
+        changes.deletes.extend((store, shard, key) for key in self._doomed)
         changes.puts.append((*self.keys[0], max(self._last, rows[0] or b"")))
         return changes
 
 
 async def mark_keys(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> list[bytes]:
     """Return the keys of a shard's marks."""
-    prefix = mark_prefix(shard.number, b"")
-    rows, _ = await engine.range(
-        stream.store,
-        prefix,
-        successor(prefix),
-        reverse=False,
-        rows_max=_UNBOUNDED,
-        bytes_max=_UNBOUNDED,
-    )
-    return [key for key, _ in rows]
+    return [key for key, _ in await _marks(engine, stream, shard)]
 
 
 def mark_shards(
-    edit: Edit, *, closed: Sequence[ShardRecord], opened: Sequence[ShardRecord]
+    edit: Edit,
+    stream: StreamRecord,
+    *,
+    closed: Sequence[ShardRecord],
+    opened: Sequence[ShardRecord],
 ) -> None:
-    """Have it logged where in the sequence shards were closed and opened."""
-    edit.marks.extend(mark_prefix(shard.number, CLOSED) for shard in closed)
-    edit.marks.extend(mark_prefix(shard.number, OPENED) for shard in opened)
+    """Have it logged where in the sequence shards of a stream were closed and opened."""
+    for shards, kind in ((closed, CLOSED), (opened, OPENED)):
+        edit.marks.extend(
+            (stream.store_shard(shard), mark_prefix(shard.number, kind)) for shard in shards
+        )
 
 
 @final
 class MarkRemoval:
     """The decision that deletes the marks of a shard of which nothing is kept."""
 
-    __slots__ = ("_doomed", "_store", "epoch", "keys")
+    __slots__ = ("fences", "keys")
 
-    def __init__(self, stream: StreamRecord, doomed: Sequence[bytes]) -> None:
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = ()
-        self._store = stream.store
-        self._doomed = doomed
+    def __init__(self, stream: StreamRecord, shard: ShardRecord, doomed: Sequence[bytes]) -> None:
+        self.fences: Sequence[Fence] = ()
+        place = stream.store_shard(shard)
+        self.keys: Sequence[RowKey] = [(stream.store, place, key) for key in doomed]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
-        changes.deletes.extend((self._store, key) for key in self._doomed)
+        changes.deletes.extend(self.keys)
         return changes
 
 
@@ -312,13 +347,13 @@ class MarkRemoval:
 class StreamRemoval:
     """The decision that forgets a stream of which nothing is kept, with its store."""
 
-    __slots__ = ("_store", "epoch", "keys")
+    __slots__ = ("_store", "fences", "keys")
 
     def __init__(self, stream: StreamRecord) -> None:
-        self.epoch = ANY_EPOCH
+        self.fences: Sequence[Fence] = ()
         self._store = stream.store
         key = stream_key(stream.account, stream.region, stream.table, stream.label)
-        self.keys: Sequence[StoreKey] = ((STORE, key),)
+        self.keys: Sequence[RowKey] = ((STORE, 0, key),)
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()

@@ -38,8 +38,8 @@ class TokenCheck:
 
     def __init__(self, name: str, request: object, now: float) -> None:
         self.keys = (
-            (TOKEN_STORE, window_key(now, name)),
-            (TOKEN_STORE, window_key(now, name, back=1)),
+            (TOKEN_STORE, 0, window_key(now, name)),
+            (TOKEN_STORE, 0, window_key(now, name, back=1)),
         )
         self._digest = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).digest()
         self._now = now

@@ -3,13 +3,12 @@
 function row  := FunctionRecord as JSON     under "f" account 0 region 0 name
 mapping row   := MappingRecord as JSON      under "m" uuid
 pair row      := uuid                       under "u" stream ARN 0 function
-start row     := nothing                    under "s" uuid sequence
 position row  := Position as JSON           under "p" uuid shard id
 result row    := text                       under "r" uuid
 
-A start row is appended in the step that creates a mapping: its number is where LATEST begins,
-exactly. What the process that runs the triggers has to notice steps the epoch; positions and
-results do not.
+A mapping that starts at LATEST is created with the positions behind the newest changes of the
+shards there are. What the process that runs the triggers has to notice is announced; positions and
+results are not.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, final
 
-from hashrange.engine.base import ANY_EPOCH, Changes, Engine, Row, StoreKey
+from hashrange.engine.base import STRONG, Changes, Engine, Fence, Row, RowKey
 from hashrange.model.keys import successor
 from hashrange.model.triggers import (
     NO_RESULT,
@@ -27,7 +26,8 @@ from hashrange.model.triggers import (
     World,
     unpack,
 )
-from hashrange.storage.log import sequence_of
+from hashrange.storage.stream_records import split_arn
+from hashrange.storage.streams import find_stream, newest_change
 
 STORE: Final = "triggers"
 
@@ -51,7 +51,7 @@ class TriggerStore:
 
     async def function(self, world: World, name: str) -> FunctionRecord | None:
         """Return the function a name means in a world."""
-        (row,) = await self._engine.read([(STORE, _function_key(world, name))])
+        (row,) = await self._engine.read([(STORE, 0, _function_key(world, name))], STRONG)
         return self.configured.get(name) if row is None else unpack(FunctionRecord, row)
 
     async def functions(self, world: World) -> list[FunctionRecord]:
@@ -65,17 +65,17 @@ class TriggerStore:
     async def put_function(self, world: World, function: FunctionRecord) -> None:
         """Register a function, in place of one with the same name."""
         changes = _seen_by_all()
-        changes.puts.append((STORE, _function_key(world, function.name), function.pack()))
+        changes.puts.append((STORE, 0, _function_key(world, function.name), function.pack()))
         await self._engine.write(_Fixed(changes))
 
     async def delete_function(self, world: World, name: str) -> bool:
         """Forget a function; tell whether it was registered."""
-        deletion = _Deletion((STORE, _function_key(world, name)))
+        deletion = _Deletion((STORE, 0, _function_key(world, name)))
         return bool(await self._engine.write(deletion))
 
     async def mapping(self, uuid: str) -> MappingRecord | None:
         """Return a mapping."""
-        (row,) = await self._engine.read([(STORE, b"m" + uuid.encode())])
+        (row,) = await self._engine.read([(STORE, 0, b"m" + uuid.encode())], STRONG)
         return None if row is None else unpack(MappingRecord, row)
 
     async def mappings(self) -> list[MappingRecord]:
@@ -84,13 +84,30 @@ class TriggerStore:
 
     async def result(self, uuid: str) -> str:
         """Return what became of the last batch of a mapping."""
-        (row,) = await self._engine.read([(STORE, b"r" + uuid.encode())])
+        (row,) = await self._engine.read([(STORE, 0, b"r" + uuid.encode())], STRONG)
         return NO_RESULT if row is None else row.decode()
 
     async def create(self, mapping: MappingRecord) -> str | None:
         """Keep a new mapping, unless the pair has one already, whose id is returned then."""
-        found = await self._engine.write(_Creation(mapping))
+        positions: dict[str, Position] = {}
+        if mapping.starting_position == "LATEST":
+            positions = await self._latest(mapping.stream_arn, mapping.modified_at)
+        found = await self._engine.write(_Creation(mapping, positions))
         return found if isinstance(found, str) else None
+
+    async def _latest(self, stream_arn: str, now: float) -> dict[str, Position]:
+        """Return the positions behind all changes that a stream has now, by the ids of shards."""
+        parts = split_arn(stream_arn)
+        stream = None if parts is None else await find_stream(self._engine, *parts, now)
+        if stream is None:
+            return {}
+        return {
+            shard.id: Position(
+                [await newest_change(self._engine, stream, shard) + 1],
+                has_ended=shard.closed_at is not None,
+            )
+            for shard in stream.shards
+        }
 
     async def update(self, uuid: str, edit: Editor) -> MappingRecord | str | None:
         """Change a mapping, if it is there.
@@ -111,16 +128,10 @@ class TriggerStore:
         if mapping is None:
             return None
         tail = uuid.encode()
-        doomed = [(STORE, key) for key, _ in await self._rows(b"p" + tail)]
-        doomed += [(STORE, key) for key, _ in await self._rows(b"s" + tail)]
-        doomed += [(STORE, b"r" + tail), (STORE, _pair_key(mapping))]
-        await self._engine.write(_Deletion((STORE, b"m" + tail), doomed))
+        doomed = [(STORE, 0, key) for key, _ in await self._rows(b"p" + tail)]
+        doomed += [(STORE, 0, b"r" + tail), (STORE, 0, _pair_key(mapping))]
+        await self._engine.write(_Deletion((STORE, 0, b"m" + tail), doomed))
         return mapping
-
-    async def start(self, uuid: str) -> int:
-        """Return the sequence number of the step that created a mapping."""
-        rows = await self._rows(b"s" + uuid.encode())
-        return sequence_of(rows[0][0]) if rows else 0
 
     async def positions(self, uuid: str) -> dict[str, Position]:
         """Return how far a mapping has come, by the ids of shards."""
@@ -142,11 +153,13 @@ class TriggerStore:
         while True:
             rows, ended = await self._engine.range(
                 STORE,
+                0,
                 lower,
                 successor(prefix),
                 reverse=False,
                 rows_max=_PAGE_ROWS,
                 bytes_max=_PAGE_BYTES,
+                consistency=STRONG,
             )
             found.extend(rows)
             if ended:
@@ -166,7 +179,7 @@ def _seen_by_all(outcome: object = None) -> Changes:
     """Return changes that the process which runs the triggers has to notice."""
     changes = Changes(outcome)
     changes.creates.append(STORE)
-    changes.epoch_step = True
+    changes.is_announced = True
     return changes
 
 
@@ -175,8 +188,8 @@ class _Fixed:
     """The decision for changes that depend on nothing."""
 
     def __init__(self, changes: Changes) -> None:
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = ()
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = [put[:3] for put in changes.puts]
         self._changes = changes
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
@@ -187,9 +200,9 @@ class _Fixed:
 class _Deletion:
     """The decision that deletes a row, if it is there, and others with it."""
 
-    def __init__(self, key: StoreKey, others: Sequence[StoreKey] = ()) -> None:
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = (key,)
+    def __init__(self, key: RowKey, others: Sequence[RowKey] = ()) -> None:
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = (key,)
         self._others = others
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
@@ -204,19 +217,21 @@ class _Deletion:
 class _Creation:
     """The decision that keeps a new mapping."""
 
-    def __init__(self, mapping: MappingRecord) -> None:
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = ((STORE, _pair_key(mapping)),)
+    def __init__(self, mapping: MappingRecord, positions: Mapping[str, Position]) -> None:
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = ((STORE, 0, _pair_key(mapping)),)
         self._mapping = mapping
+        self._positions = positions
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         if rows[0] is not None:
             return Changes(outcome=rows[0].decode())
         changes = _seen_by_all()
         uuid = self._mapping.uuid.encode()
-        changes.puts.append((STORE, b"m" + uuid, self._mapping.pack()))
+        changes.puts.append((STORE, 0, b"m" + uuid, self._mapping.pack()))
         changes.puts.append((*self.keys[0], uuid))
-        changes.appends.append((STORE, b"s" + uuid, b""))
+        for shard, position in self._positions.items():
+            changes.puts.append((STORE, 0, b"p" + uuid + shard.encode(), position.pack()))
         return changes
 
 
@@ -225,13 +240,13 @@ class _Update:
     """The decision that changes a mapping, unless it is not what it was any more."""
 
     def __init__(self, before: MappingRecord, edit: Editor) -> None:
-        self.epoch = ANY_EPOCH
+        self.fences: Sequence[Fence] = ()
         self._row = before.pack()
         self._old_pair = _pair_key(before)
         self._after = edit(unpack(MappingRecord, self._row))
-        self.keys: Sequence[StoreKey] = (
-            (STORE, b"m" + before.uuid.encode()),
-            (STORE, _pair_key(self._after)),
+        self.keys: Sequence[RowKey] = (
+            (STORE, 0, b"m" + before.uuid.encode()),
+            (STORE, 0, _pair_key(self._after)),
         )
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
@@ -241,7 +256,7 @@ class _Update:
         if rows[1] is not None and rows[1] != uuid:
             return Changes(outcome=rows[1].decode())
         changes = _seen_by_all(outcome=self._after)
-        changes.deletes.append((STORE, self._old_pair))
+        changes.deletes.append((STORE, 0, self._old_pair))
         changes.puts.append((*self.keys[0], self._after.pack()))
         changes.puts.append((*self.keys[1], uuid))
         return changes
@@ -254,8 +269,8 @@ class _Progress:
     def __init__(
         self, uuid: str, positions: Mapping[str, Position | None], result: str | None
     ) -> None:
-        self.epoch = ANY_EPOCH
-        self.keys: Sequence[StoreKey] = ((STORE, b"m" + uuid.encode()),)
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = ((STORE, 0, b"m" + uuid.encode()),)
         self._uuid = uuid.encode()
         self._positions = dict(positions)
         self._result = result
@@ -267,9 +282,9 @@ class _Progress:
         for shard, position in self._positions.items():
             key = b"p" + self._uuid + shard.encode()
             if position is None:
-                changes.deletes.append((STORE, key))
+                changes.deletes.append((STORE, 0, key))
             else:
-                changes.puts.append((STORE, key, position.pack()))
+                changes.puts.append((STORE, 0, key, position.pack()))
         if self._result is not None:
-            changes.puts.append((STORE, b"r" + self._uuid, self._result.encode()))
+            changes.puts.append((STORE, 0, b"r" + self._uuid, self._result.encode()))
         return changes

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import final
 
-from hashrange.engine.base import Changes, Engine, StoreKey
+from hashrange.engine.base import Changes, Engine, Fence, RowKey
 from hashrange.errors import ItemCollectionSizeLimitExceededException, ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
@@ -22,6 +22,7 @@ from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
 from hashrange.storage.indexes import change_indexes, write_units
+from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
@@ -80,7 +81,7 @@ class ItemWrite:
     what the item shall be, and `record` has the change done; `apply` does both.
     """
 
-    __slots__ = ("condition", "key", "key_item", "table", "time", "unmarked")
+    __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
 
     # Whether the write is the service's own doing, as when an item expires, and nobody's request.
     by_service = False
@@ -90,19 +91,23 @@ class ItemWrite:
     ) -> None:
         self.table = table
         self.key = key
+        self.row_key = item_row(table, key)
         self.key_item = key_item  # holds the key attributes, maybe more; see PutWrite
         self.condition = condition
         self.time = 0.0
         self.unmarked: tuple[Index, ...] = ()
 
-    def mark_keys(self) -> list[StoreKey]:
+    def mark_keys(self) -> list[RowKey]:
         """Return where it is marked that the item is in an index that is being filled."""
-        return [(index.fill_store, self.key) for index in self.table.filling]
+        return [self._mark_key(index) for index in self.table.filling]
 
-    def see_marks(self, rows: dict[StoreKey, bytes | None]) -> None:
+    def _mark_key(self, index: Index) -> RowKey:
+        return (index.fill_store, self.row_key[1], self.key)
+
+    def see_marks(self, rows: dict[RowKey, bytes | None]) -> None:
         """Note which of the indexes being filled do not hold the item yet."""
         self.unmarked = tuple(
-            [index for index in self.table.filling if rows[index.fill_store, self.key] is None]
+            [index for index in self.table.filling if rows[self._mark_key(index)] is None]
         )
 
     def resolve(self, row: bytes | None) -> Image:
@@ -129,26 +134,26 @@ class ItemWrite:
         old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
-            changes.puts.append((table.store, self.key, new_row))
+            changes.puts.append((*self.row_key, new_row))
         elif old_row is not None:
-            changes.deletes.append((table.store, self.key))
+            changes.deletes.append(self.row_key)
         added = (new_row is not None) - (old_row is not None)
         changes.tallies.append((table.store, added, outcome.collection_bytes))
         if table.indexes:
             outcome.charges, local_bytes = change_indexes(table, old, new, changes, self.unmarked)
             outcome.collection_bytes += local_bytes
             for index in self.unmarked:
-                changes.puts.append((index.fill_store, self.key, b""))
+                changes.puts.append((*self._mark_key(index), b""))
         if table.time_to_live is not None:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
-            change_expiry(table, self.key, before, after, changes)
+            change_expiry(table, self.row_key, before, after, changes)
         if table.stream is not None:
             items = (None if old is None else old[0], None if new is None else new[0])
             rows = (old_row, new_row)
             if is_change(rows, items):
                 who = (self.time, self.by_service)
-                log_change(table, self.key, self.key_item, rows, who, changes)
+                log_change(table, self.row_key, self.key_item, rows, who, changes)
         return outcome
 
 
@@ -214,7 +219,8 @@ class ExpireWrite(ItemWrite):
         if second is None or expiry_key(second, self.key) != self.expiry_key:
             # The write that changed the item took the expiry row with it. Were one left behind all
             # the same, it would be found for ever.
-            changes.deletes.append((self.table.expiry_store, self.expiry_key))
+            shard = self.row_key[1]
+            changes.deletes.append((self.table.expiry_store, shard, self.expiry_key))
         return ItemOutcome(row, row, matched=False)
 
 
@@ -291,15 +297,15 @@ class UpdateWrite(ItemWrite):
 class SingleWrite:
     """The decision of one item write."""
 
-    __slots__ = ("epoch", "keys", "write")
+    __slots__ = ("fences", "keys", "write")
 
     def __init__(self, write: ItemWrite, now: float) -> None:
         self.write = write
         write.time = now
         table = write.table
-        self.epoch = table.epoch
-        item: StoreKey = (table.store, write.key)
-        self.keys: Sequence[StoreKey] = (
+        self.fences: Sequence[Fence] = table.fences
+        item = write.row_key
+        self.keys: Sequence[RowKey] = (
             (item, collection_key(write)) if table.local_indexes else (item,)
         )
         if table.filling:
@@ -326,7 +332,7 @@ class GroupWrite:
     very request was carried out before.
     """
 
-    __slots__ = ("epoch", "is_transaction", "keys", "token", "writes")
+    __slots__ = ("fences", "is_transaction", "keys", "token", "writes")
 
     def __init__(
         self,
@@ -341,9 +347,11 @@ class GroupWrite:
             write.time = now
         self.is_transaction = is_transaction
         self.token = token
-        self.epoch = min(write.table.epoch for write in writes)
-        keys: list[StoreKey] = [(write.table.store, write.key) for write in writes]
-        seen: dict[StoreKey, None] = {}
+        self.fences: Sequence[Fence] = list(
+            dict.fromkeys([fence for write in writes for fence in write.table.fences])
+        )
+        keys: list[RowKey] = [write.row_key for write in writes]
+        seen: dict[RowKey, None] = {}
         for write in writes:
             if write.table.local_indexes:
                 seen[collection_key(write)] = None
@@ -352,7 +360,7 @@ class GroupWrite:
             keys.extend(write.mark_keys())
         if token is not None:
             keys.extend(token.keys)
-        self.keys: Sequence[StoreKey] = keys
+        self.keys: Sequence[RowKey] = keys
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
@@ -392,19 +400,20 @@ def _succeeded(outcome: ItemOutcome | ValidationException) -> bool:
     return isinstance(outcome, ItemOutcome) and outcome.matched
 
 
-def collection_key(write: ItemWrite) -> StoreKey:
+def collection_key(write: ItemWrite) -> RowKey:
     """Return where the size of a write's item collection is kept: under its partition key."""
     table = write.table
-    return (table.collections_store, item_key((table.partition,), write.key_item))
+    key = item_key((table.partition,), write.key_item)
+    return (table.collections_store, write.row_key[1], key)
 
 
 def _change_collections(
-    outcomes: Sequence[tuple[StoreKey, ItemOutcome]],
-    rows: dict[StoreKey, bytes | None],
+    outcomes: Sequence[tuple[RowKey, ItemOutcome]],
+    rows: dict[RowKey, bytes | None],
     changes: Changes,
 ) -> None:
     """Bring the sizes of the item collections up to date, within their limit."""
-    sizes: dict[StoreKey, int] = {}
+    sizes: dict[RowKey, int] = {}
     for key, outcome in outcomes:
         if not outcome.matched:
             continue

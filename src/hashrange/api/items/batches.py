@@ -16,12 +16,13 @@ from hashrange.api.items.item_writes import check_put, make_delete, make_put
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import check_batch_put, request_key
 from hashrange.api.operation import Context, Request, Response
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.projections import Projection
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
+from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, PutWrite
 
@@ -41,11 +42,11 @@ class _TableGet:
         self.projection: Projection | None = read_get_arguments(request)
         self.consistent: bool = request.get("ConsistentRead", False)
         self.table: Table
-        self.keys: list[StoreKey]
+        self.keys: list[RowKey]
 
     def bind(self, table: Table) -> None:
         self.table = table
-        self.keys = [(table.store, request_key(table, key)) for key in self.request["Keys"]]
+        self.keys = [item_row(table, request_key(table, key)) for key in self.request["Keys"]]
         if len(set(self.keys)) != len(self.keys):
             raise ValidationException(_DUPLICATES)
         check_paths(table, self.projection)
@@ -63,13 +64,13 @@ async def batch_get_item(context: Context, request: Request) -> Response:
     parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
     for part in parts:
         part.bind(await context.catalog.table(context.account, context.region, part.name))
-    rows = await context.engine.read([key for part in parts for key in part.keys])
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
     counts_units = capacity_detail(request) is not None
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
     for part in parts:
-        found, rows = rows[: len(part.keys)], rows[len(part.keys) :]
+        consistency = consistency_of(part.consistent)
+        found = await read_items(context.engine, part.keys, consistency)
         capacity = Capacity(part.table)
         items: list[Any] = []
         for position, row in enumerate(found):

@@ -9,6 +9,7 @@ from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Context, Request, Response
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
+from hashrange.storage.items import consistency_of, item_row, read_item
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
@@ -29,13 +30,14 @@ async def get_item(context: Context, request: Request) -> Response:
         key = request_key(table, request["Key"])
     if projection is not None:
         check_paths(table, projection)
-    row = (await context.engine.read(((table.store, key),)))[0]
+    consistent = False if is_plain else request.get("ConsistentRead", False)
+    row = await read_item(context.engine, item_row(table, key), consistency_of(consistent))
     response: Response = {}
     if row is not None:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         size = 0 if row is None else row_size(row)
-        units = read_units(size, consistent=request.get("ConsistentRead", False))
+        units = read_units(size, consistent=consistent)
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)
     return response

@@ -8,14 +8,16 @@ from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.projections import Projection
 from hashrange.model.keys import item_key
 from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item
+from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
-from hashrange.storage.reads import Page, Span, read_page
+from hashrange.storage.reads import Page, Place, Span, read_page
 
 _INVALID = "One or more parameter values were invalid: "
 
@@ -32,8 +34,9 @@ class Source:
         self.fetches = fetches
 
     @property
-    def store(self) -> str:
-        return self.table.store if self.index is None else self.index.store
+    def place(self) -> Place:
+        source = self.table if self.index is None else self.index
+        return source.store, source.shards
 
     @property
     def partition(self) -> tuple[KeyPart, ...]:
@@ -122,6 +125,7 @@ async def answer_page(
         span,
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
+        consistency=consistency_of(request.get("ConsistentRead", False)),
     )
     fetched: list[int] = []
     if source.fetches:
@@ -154,11 +158,11 @@ async def fetch_rows(
     context: Context, table: Table, page: Page, condition: Condition | None
 ) -> list[int]:
     """Replace the index rows of a page by their table rows, filtered; return the sizes read."""
-    keys = [(table.store, item_key(table.parts, unpack_item(row))) for row in page.rows]
+    keys = [item_row(table, item_key(table.parts, unpack_item(row))) for row in page.rows]
     rows: list[bytes] = []
     items: list[Item] = []
     sizes: list[int] = []
-    for row in await context.engine.read(keys):
+    for row in await read_items(context.engine, keys, STRONG):
         if row is None:
             continue
         sizes.append(row_size(row))

@@ -45,7 +45,7 @@ def _find_span(
     index_name = None if source.index is None else source.index.name
     keys = arguments.key_condition.bind(source.partition, source.sort, index_name)
     reverse = request.get("ScanIndexForward") is False
-    span = query_span(source.store, source.partition, source.sort, keys, reverse=reverse)
+    span = query_span(source.place, source.partition, source.sort, keys, reverse=reverse)
     if start is None:
         return span
     check_start_parts(start, source.sort)

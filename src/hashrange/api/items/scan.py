@@ -31,7 +31,7 @@ async def scan(context: Context, request: Request) -> Response:
         check_start_names(source, start)
         check_start_parts(start, (*source.partition, *source.sort))
     check_reach(source, request, arguments)
-    span = Span(source.store, *segment_bounds(segment, total_segments))
+    span = Span(source.place, *segment_bounds(segment, total_segments))
     if start is not None:
         position = start_position(source, start)
         if not span.holds(position):

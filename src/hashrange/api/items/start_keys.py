@@ -83,4 +83,4 @@ def check_reachable(source: Source, keys: KeyRange, start: Item, position: bytes
 def _span_of(source: Source, keys: KeyRange, partition: tuple[Value, ...]) -> Span:
     """Return what the conditions on the sort key select of a partition."""
     elsewhere = KeyRange(partition, keys.sort_equal, keys.operator, keys.operands)
-    return query_span(source.store, source.partition, source.sort, elsewhere, reverse=False)
+    return query_span(source.place, source.partition, source.sort, elsewhere, reverse=False)

@@ -18,13 +18,14 @@ from hashrange.api.items.consumed_capacity import (
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
 from hashrange.api.operation import Context, Request, Response
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
     ConflictError,
     TransactionCanceledException,
     ValidationException,
 )
 from hashrange.model.schema import Table
+from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.tokens import TokenCheck
 from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
@@ -62,7 +63,7 @@ def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bo
     return bound
 
 
-def check_distinct(keys: Sequence[StoreKey]) -> None:
+def check_distinct(keys: Sequence[RowKey]) -> None:
     """Refuse a transaction with two parts on one item."""
     if len(set(keys)) != len(keys):
         raise ValidationException(_SEVERAL)
@@ -75,7 +76,7 @@ async def write_all(
 
     `content` is what a client token stands for.
     """
-    check_distinct([(write.table.store, write.key) for write in writes])
+    check_distinct([write.row_key for write in writes])
     now = context.clock.now()
     token = None
     if request.get("ClientRequestToken") is not None:
@@ -144,7 +145,7 @@ async def report_repeat(
     context: Context, request: Request, writes: Sequence[ItemWrite]
 ) -> Response:
     """Answer a request that was carried out before: it only reads the items."""
-    rows = await context.engine.read([(write.table.store, write.key) for write in writes])
+    rows = await read_items(context.engine, [write.row_key for write in writes], STRONG)
     return report_reads(request, [write.table for write in writes], rows)
 
 

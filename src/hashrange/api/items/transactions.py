@@ -32,11 +32,12 @@ from hashrange.api.items.transaction_steps import (
     write_all,
 )
 from hashrange.api.operation import Context, Request, Response
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
+from hashrange.storage.items import item_row, read_items_together
 from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.writes import CheckWrite, ItemWrite
 
@@ -99,11 +100,11 @@ class _Get:
         check_item(request["Key"], OLDER)
         self.projection = read_get_arguments(request)
 
-    def bind(self, table: Table) -> StoreKey:
+    def bind(self, table: Table) -> RowKey:
         """Return where the item is."""
         key = request_key(table, self.request["Key"])
         check_paths(table, self.projection)
-        return table.store, key
+        return item_row(table, key)
 
     def shown(self, row: bytes) -> object:
         """Return the item, or the part of it that was asked for."""
@@ -143,7 +144,7 @@ async def transact_get_items(context: Context, request: Request) -> Response:
     ]
     keys = bind_all(gets, tables)
     check_distinct(keys)
-    rows = await context.engine.read(keys)
+    rows = await read_items_together(context.engine, keys)
     if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
     response = report_reads(request, tables, rows)

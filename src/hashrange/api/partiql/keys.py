@@ -146,7 +146,7 @@ class _Branch:
                 else:
                     operator, operands = self.sort.operator, sort_values
             keys = KeyRange((partition,), sort_equal, operator, operands)
-            span = query_span(source.store, source.partition, source.sort, keys, reverse=reverse)
+            span = query_span(source.place, source.partition, source.sort, keys, reverse=reverse)
             found[encode_part(kind, partition)] = span
         # Several partitions of one IN are read in the order of their keys.
         return sorted(found.items(), key=_encoded)

@@ -11,6 +11,7 @@ from hashrange.api.items.pages import Source, page_capacity
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.partiql.keys import KeyPlan, plan_keys
 from hashrange.api.partiql.next_tokens import remaining_spans, write_token
+from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
 from hashrange.expressions.conditions import Condition
@@ -19,6 +20,7 @@ from hashrange.expressions.partiql.statements import SelectStatement
 from hashrange.expressions.partiql.where import Where
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Index, Table
+from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, segment_bounds, splice, unpack_item
 from hashrange.storage.reads import Page, Span, read_page
 
@@ -136,7 +138,7 @@ async def _read(
     """Read one page of the spans of a plan, or of all keys, and return it as a response."""
     condition, selection = shown
     consistent: bool = request.get("ConsistentRead", False)
-    spans = plan.spans or [Span(source.store, *segment_bounds(0, 1))]
+    spans = plan.spans or [Span(source.place, *segment_bounds(0, 1))]
     number, spans = remaining_spans(request, spans)
     page = Page()
     units = 0.0
@@ -148,6 +150,7 @@ async def _read(
             span,
             limit=None if limit is None else limit - looked_at,
             condition=None if source.fetches else condition,
+            consistency=consistency_of(consistent),
             page=page,
         )
         units += read_units(page.scanned_bytes - before, consistent=consistent)
@@ -192,10 +195,11 @@ async def _fetch(
     Every row looked at is fetched and paid for, whether the filter keeps it or not.
     """
     index_items = [unpack_item(row) for row in page.rows]
-    keys = [(table.store, item_key(table.parts, item)) for item in index_items]
+    keys = [item_row(table, item_key(table.parts, item)) for item in index_items]
+    found = await read_items(context.engine, keys, STRONG)
     rows: list[bytes] = []
     sizes: list[int] = []
-    for item, row in zip(index_items, await context.engine.read(keys), strict=True):
+    for item, row in zip(index_items, found, strict=True):
         if row is None:
             continue
         sizes.append(row_size(row))

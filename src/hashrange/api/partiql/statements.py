@@ -22,7 +22,7 @@ from hashrange.api.partiql.writes import (
     make_write,
     returned,
 )
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import RowKey
 from hashrange.errors import ClientError, ValidationException
 from hashrange.expressions.binding import Values
 from hashrange.expressions.partiql.statements import (
@@ -32,6 +32,7 @@ from hashrange.expressions.partiql.statements import (
     prepare_statement,
 )
 from hashrange.model.schema import Table
+from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, unpack_item
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite, write_item
 
@@ -88,7 +89,7 @@ class _Member:
         self.statement: Statement | None = None
         self.values: Values = {}
         self.table: Table
-        self.key: StoreKey | None = None
+        self.key: RowKey | None = None
         self.write: ItemWrite | None = None
 
     def prepare(self) -> None:
@@ -112,10 +113,10 @@ class _Member:
                 key = read_key(table, statement.where, self.values)
             if key is None:
                 raise ValidationException(_NOT_BY_KEY)
-            self.key = (table.store, request_key(table, key))
+            self.key = item_row(table, request_key(table, key))
         else:
             self.write = make_write(statement, table, self.values)
-            self.key = (table.store, self.write.key)
+            self.key = self.write.row_key
 
     def fail(self, error: ClientError) -> None:
         """Answer with an error."""
@@ -184,7 +185,9 @@ async def batch_execute_statement(context: Context, request: Request) -> Respons
 
 async def _read(context: Context, members: list[_Member], capacities: dict[str, Capacity]) -> None:
     keys = [member.key for member in members if member.key is not None]
-    for member, row in zip(members, await context.engine.read(keys), strict=True):
+    is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
+    rows = await read_items(context.engine, keys, consistency_of(is_consistent))
+    for member, row in zip(members, rows, strict=True):
         member.show(row)
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))

@@ -31,7 +31,7 @@ from hashrange.api.partiql.writes import (
     returning_of,
     says_more_than_key,
 )
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
 from hashrange.expressions.partiql.statements import (
@@ -44,6 +44,7 @@ from hashrange.expressions.partiql.statements import (
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, Value
+from hashrange.storage.items import item_row, read_items_together
 from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.writes import ItemOutcome, ItemWrite
 
@@ -127,8 +128,8 @@ class _Read(_Member):
             raise ValidationException(_NOT_BY_KEY)
         self.key: Item = key
 
-    def bind(self, table: Table) -> StoreKey:
-        return table.store, request_key(table, self.key)
+    def bind(self, table: Table) -> RowKey:
+        return item_row(table, request_key(table, self.key))
 
     def shown(self, row: bytes | None) -> dict[str, object]:
         """Return the response to this statement."""
@@ -179,7 +180,7 @@ async def _read_all(context: Context, request: Request, members: list[_Read]) ->
     tables = await _tables(context, members)
     keys = bind_all(members, tables)
     check_distinct(keys)
-    rows = await context.engine.read(keys)
+    rows = await read_items_together(context.engine, keys)
     if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
     response = report_reads(request, tables, rows)

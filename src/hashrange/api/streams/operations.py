@@ -171,8 +171,7 @@ async def _check_sequence(
     bounds = (await logs.read_bounds(context.engine, stream, shard))[shard.number]
     last = bounds.last
     if last is None:
-        newest = await logs.newest_change(context.engine, stream, shard)
-        last = max(newest, context.engine.sequence())
+        last = await logs.newest_change(context.engine, stream, shard)
     if not bounds.first <= number <= last:
         raise ValidationException("Invalid SequenceNumber for the shard")
 

@@ -74,14 +74,16 @@ def _make_record(context: Context, name: str, request: Request, now: float) -> T
     delays: Delays = context.catalog.delays
     billing_mode = request.get("BillingMode", "PROVISIONED")
     tags = request.get("Tags", ())
-    indexes = [make_index(index, is_global=False) for index in request.get(_LOCAL, ())]
-    indexes += [make_index(index, is_global=True) for index in request.get(_GLOBAL, ())]
+    store, shards = new_store(), context.engine.capabilities.shards
+    indexes = [make_index(index, shards, store) for index in request.get(_LOCAL, ())]
+    indexes += [make_index(index, shards) for index in request.get(_GLOBAL, ())]
     return TableRecord(
         name=name,
         id=str(uuid.uuid4()),
         account=context.account,
         region=context.region,
-        store=new_store(),
+        store=store,
+        shards=shards,
         key_schema=request["KeySchema"],
         attribute_types={
             definition["AttributeName"]: definition["AttributeType"]

@@ -20,7 +20,7 @@ async def describe(
 ) -> dict[str, Any]:
     """Return the TableDescription of a record; `status` overrides what the clock says."""
     status = status or record.status(now)
-    items, size = await engine.tally(record.store)
+    items, size = await engine.tally(record.store, record.shards, record.store)
     description: dict[str, Any] = {
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": type}
@@ -94,7 +94,7 @@ async def _describe_indexes(
     local = []
     indexes = []
     for index in record.live_indexes(now):
-        items, size = await engine.tally(index.store)
+        items, size = await engine.tally(record.store, record.shards, index.store)
         described = {
             "IndexName": index.name,
             "KeySchema": index.key_schema,

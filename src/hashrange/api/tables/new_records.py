@@ -9,13 +9,15 @@ from hashrange.api.operation import Context
 from hashrange.model.records import IndexRecord, Throughput
 
 
-def make_index(index: dict[str, Any], *, is_global: bool) -> IndexRecord:
-    """Return the record of an index as described on the wire."""
+def make_index(index: dict[str, Any], shards: int, table_store: str | None = None) -> IndexRecord:
+    """Return the record of an index as described on the wire; a local one names its table's."""
     projection = index["Projection"]
+    store = new_store()
     return IndexRecord(
         name=index["IndexName"],
-        store=new_store(),
-        is_global=is_global,
+        store=store if table_store is None else f"{table_store}.{store}",
+        shards=shards,
+        is_global=table_store is None,
         key_schema=index["KeySchema"],
         projection_type=projection["ProjectionType"],
         non_key_attributes=projection.get("NonKeyAttributes", []),

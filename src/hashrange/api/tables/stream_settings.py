@@ -6,9 +6,10 @@ from typing import Any
 
 from hashrange.api.operation import Context
 from hashrange.api.tables.definition_checks import INVALID
+from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
 from hashrange.model.records import TableRecord
-from hashrange.model.streams import PLACEMENT_COUNT, StreamRecord, stream_label
+from hashrange.model.streams import StreamRecord, stream_label
 from hashrange.storage.catalog import STORE as CATALOG_STORE
 from hashrange.storage.catalog import Edit, stream_key
 from hashrange.storage.streams import mark_shards
@@ -51,7 +52,7 @@ async def choose_label(context: Context, table: str, now: float) -> str:
     while True:
         label = stream_label(now)
         key = stream_key(context.account, context.region, table, label)
-        (row,) = await context.engine.read([(CATALOG_STORE, key)])
+        (row,) = await context.engine.read([(CATALOG_STORE, 0, key)], STRONG)
         if row is None:
             return label
         now += 0.001
@@ -60,8 +61,9 @@ async def choose_label(context: Context, table: str, now: float) -> str:
 def begin_stream(
     record: TableRecord, view_type: str, place: tuple[str, str], now: float, edit: Edit
 ) -> None:
-    """Give a table a new stream; `place` is its label and its store."""
-    label, store = place
+    """Give a table a new stream; `place` is its label and the name of its store."""
+    label, name = place
+    store = f"{record.store}.{name}"
     stream = StreamRecord(
         account=record.account,
         region=record.region,
@@ -69,21 +71,22 @@ def begin_stream(
         label=label,
         view_type=view_type,
         store=store,
+        store_shards=record.shards,
         key_schema=record.key_schema,
         created_at=now,
         settled_at=max(record.active_at, record.updated_until),
     )
-    shard = stream.open(0, PLACEMENT_COUNT, now)
+    opened = stream.open_first(now)
     record.stream = edit.stream = stream
     edit.creates.append(store)
-    mark_shards(edit, closed=[], opened=[shard])
+    mark_shards(edit, stream, closed=[], opened=opened)
 
 
 def end_stream(record: TableRecord, now: float, settled_at: float, edit: Edit) -> None:
     """Disable a table's stream, if it has one that is enabled."""
     stream = record.stream
     if stream is not None and stream.is_enabled:
-        mark_shards(edit, closed=stream.disable(now, settled_at), opened=[])
+        mark_shards(edit, stream, closed=stream.disable(now, settled_at), opened=[])
         edit.stream = stream
 
 

@@ -9,7 +9,7 @@ from hashrange.api.tables.definition_checks import check_changeable
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
 from hashrange.storage.catalog import Edit, end_expiry_fill, resolve_name, table_not_found
-from hashrange.storage.layout import END_OF_KEYS
+from hashrange.storage.reads import is_empty
 
 
 async def update_time_to_live(context: Context, request: Request) -> Response:
@@ -50,10 +50,7 @@ async def _skip_fill_if_empty(context: Context, name: str, setting: TimeToLive) 
     # Without this nobody but the keeper could settle it, and scripts would meet ENABLING.
     with suppress(ResourceNotFoundException):
         record = await context.catalog.record(context.account, context.region, name)
-        rows, _ = await context.engine.range(
-            record.store, b"", END_OF_KEYS, reverse=False, rows_max=1, bytes_max=1
-        )
-        if not rows:
+        if await is_empty(context.engine, (record.store, record.shards)):
             end = end_expiry_fill(setting)
             await context.catalog.change(context.account, context.region, name, end)
 

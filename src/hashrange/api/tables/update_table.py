@@ -62,7 +62,7 @@ async def update_table(context: Context, request: Request) -> Response:
     now = context.clock.now()
     # Made here, outside the decision, which has to be pure.
     added = [
-        make_index(update["Create"], is_global=True)
+        make_index(update["Create"], context.engine.capabilities.shards)
         for update in request.get("GlobalSecondaryIndexUpdates", ())
         if "Create" in update
     ]
@@ -267,7 +267,7 @@ class _Change:
         index.is_filled = False
         index.fill_at = self.now + self.seconds.index_seconds
         record.indexes.append(index)
-        self.edit.creates += [index.store, index.fill_store]
+        self.edit.creates += [index.store, record.fill_store(index)]
         self.edit.fills.append(index.name)
 
     def _check_no_other_online(self) -> None:
@@ -292,7 +292,7 @@ class _Change:
             )
         if any(other.gone_at is not None for other in record.indexes):
             raise _online_limit()
-        self.edit.drops += [index.store, index.fill_store]
+        self.edit.drops += [index.store, record.fill_store(index)]
         self.edit.fills_ended.append(name)
         index.gone_at = self.now + self.seconds.index_seconds
         record.updated_until = max(record.updated_until, index.gone_at)

@@ -12,13 +12,23 @@ loses an answer before or after applying the write, yields to other tasks in mid
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, final
 
 from sortedcontainers import SortedList
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Row, StoreKey
+from hashrange.engine.base import (
+    SEQUENCE_BYTES,
+    Capabilities,
+    Changes,
+    Decision,
+    Lease,
+    Row,
+    RowKey,
+    space_of,
+)
 from hashrange.errors import ConflictError, EngineError, StaleVersionError, UnknownOutcomeError
 
 DELAY_TURNS = 3
@@ -62,48 +72,80 @@ class PlannedFaults:
 
 @final
 class _Store:
-    __slots__ = ("bytes_tally", "order", "rows", "rows_tally")
+    __slots__ = ("order", "rows")
 
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes] = {}
         self.order: SortedList[bytes] = SortedList()
-        self.rows_tally = 0
-        self.bytes_tally = 0
+
+
+@final
+class _Space:
+    """What is kept of a space beside its rows; it lives as long as one of its stores."""
+
+    __slots__ = ("appended", "sequence", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.sequence = 0
+        self.appended: asyncio.Event | None = None  # while somebody waits for it
+
+
+@final
+class _MemoryLease:
+    def __init__(self, leases: set[str], name: str) -> None:
+        self._leases = leases
+        self._name = name
+        self.is_held = True
+
+    async def release(self) -> None:
+        self.is_held = False
+        self._leases.discard(self._name)
 
 
 @final
 class MemoryEngine:
-    """Stores in memory, gone when the engine is."""
+    """Stores in memory, gone when the engine is. Every space has one shard."""
+
+    capabilities = Capabilities(
+        atomic_across_shards=True, indexes_in_step=True, snapshot_reads=True, local_files=False
+    )
 
     def __init__(self, faults: Faults | None = None) -> None:
         self._stores: dict[str, _Store] = {}
-        self._epoch = 0
-        self._sequence = 0
+        self._spaces: dict[str, _Space] = {}
+        self._tallies: dict[str, list[int]] = {}
+        self._leases: set[str] = set()
+        self._counter = 0
         self._faults = faults
 
-    def epoch(self) -> int:
-        return self._epoch
+    def counter(self) -> int:
+        return self._counter
 
-    def sequence(self) -> int:
-        return self._sequence
-
-    def note_clients(self, count: int) -> None:
-        """Do nothing: no write waits for another here."""
-
-    async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+    async def read(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
         if self._faults is not None:
             await _delay_if(self._faults.for_read())
         return self._rows(keys)
 
+    async def read_together(self, keys: Sequence[RowKey]) -> list[bytes | None]:
+        if self._faults is not None:
+            await _delay_if(self._faults.for_read())
+        return self._rows(keys)
+
+    async def read_versions(self, keys: Sequence[RowKey]) -> list[tuple[bytes | None, int]]:
+        raise EngineError("an engine with snapshot_reads keeps no versions of rows")
+
     async def range(
         self,
         store: str,
+        shard: int,
         lower: bytes,
         upper: bytes,
         *,
         reverse: bool,
         rows_max: int,
         bytes_max: int,
+        consistency: int,
     ) -> tuple[list[Row], bool]:
         if self._faults is not None:
             await _delay_if(self._faults.for_read())
@@ -125,60 +167,114 @@ class MemoryEngine:
             return await self._write_with_fault(decision, self._faults.for_write())
         return self._apply(self._decide(decision))
 
-    async def tally(self, store: str) -> tuple[int, int]:
-        found = self._stores.get(store)
-        return (0, 0) if found is None else (found.rows_tally, found.bytes_tally)
+    async def merge(self, store: str, rows: Sequence[tuple[int, bytes, bytes | None, int]]) -> None:
+        raise EngineError("an engine with indexes_in_step has no use for merged rows")
+
+    async def fence(self, space: str, shards: int, version: int) -> None:
+        """Do nothing: changes raise versions everywhere in their own step."""
+
+    async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
+        rows, size = self._tallies.get(name, (0, 0))
+        return rows, size
+
+    def appended(self, space: str) -> int:
+        found = self._spaces.get(space)
+        return 0 if found is None else found.sequence
+
+    async def watch(self, space: str, seen: int, seconds: float) -> None:
+        found = self._spaces.get(space)
+        if found is None:
+            await asyncio.sleep(seconds)
+        elif found.sequence == seen:
+            found.appended = found.appended or asyncio.Event()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await found.appended.wait()
+
+    async def lease(self, name: str, seconds: float) -> Lease | None:
+        if name in self._leases:
+            return None
+        self._leases.add(name)
+        return _MemoryLease(self._leases, name)
 
     async def close(self) -> None:
         self._stores = {}
 
-    def _rows(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+    def _rows(self, keys: Sequence[RowKey]) -> list[bytes | None]:
         stores = self._stores
         rows: list[bytes | None] = []
-        for store, key in keys:
+        for store, _, key in keys:
             found = stores.get(store)
             rows.append(None if found is None else found.rows.get(key))
         return rows
 
     def _decide(self, decision: Decision) -> Changes:
-        epoch = decision.epoch
-        if epoch != self._epoch and epoch >= 0:
-            raise StaleVersionError(f"built on epoch {epoch}, now {self._epoch}")
+        for space, version in decision.fences:
+            found = self._spaces.get(space)
+            if found is None or found.version != version:
+                raise StaleVersionError(f"built on version {version} of {space}")
         return decision.decide(self._rows(decision.keys))
 
     def _apply(self, changes: Changes) -> object:
         stores = self._stores
         if changes.drops or changes.creates:
             stores = _stores_after(stores, changes)
-        for store, _, _ in changes.puts:
+        self._check_stores(stores, changes)
+        if stores is not self._stores:
+            self._keep_stores(stores)
+        for store, _, key in changes.deletes:
+            found = stores.get(store)
+            if found is not None and found.rows.pop(key, None) is not None:
+                found.order.remove(key)
+        for store, _, key, value in changes.puts:
+            found = stores[store]
+            if key not in found.rows:
+                found.order.add(key)
+            found.rows[key] = value
+        for store, _, prefix, value in changes.appends:
+            self._append(store, prefix, value)
+        for name, rows, size in changes.tallies:
+            tally = self._tallies[name]
+            tally[0] += rows
+            tally[1] += size
+        for space, version in changes.fences:
+            if space in self._spaces:
+                self._spaces[space].version = version
+        self._counter += changes.is_announced
+        return changes.outcome
+
+    def _check_stores(self, stores: dict[str, _Store], changes: Changes) -> None:
+        for store, _, _, _ in changes.puts:
             if store not in stores:
                 raise EngineError(f"no store {store}")
-        for store, _, _ in changes.appends:
+        for store, _, _, _ in changes.appends:
             if store not in stores:
                 raise EngineError(f"no store {store}")
         for store, _, _ in changes.tallies:
             if store not in stores:
                 raise EngineError(f"no store {store}")
+
+    def _keep_stores(self, stores: dict[str, _Store]) -> None:
+        """Take over a new set of stores, with what is kept beside them."""
+        before = self._stores
         self._stores = stores
-        for store, key in changes.deletes:
-            found = stores.get(store)
-            if found is not None and found.rows.pop(key, None) is not None:
-                found.order.remove(key)
-        for store, key, value in changes.puts:
-            found = stores[store]
-            if key not in found.rows:
-                found.order.add(key)
-            found.rows[key] = value
-        for store, prefix, value in changes.appends:
-            self._sequence += 1
-            key = prefix + self._sequence.to_bytes(SEQUENCE_BYTES, "big")
-            stores[store].order.add(key)
-            stores[store].rows[key] = value
-        for store, rows, size in changes.tallies:
-            stores[store].rows_tally += rows
-            stores[store].bytes_tally += size
-        self._epoch += changes.epoch_step
-        return changes.outcome
+        for store in before.keys() | stores.keys():
+            if before.get(store) is not stores.get(store):
+                self._tallies.pop(store, None)
+        for store in stores:
+            self._tallies.setdefault(store, [0, 0])
+        spaces = {space_of(store) for store in stores}
+        self._spaces = {space: self._spaces.get(space) or _Space() for space in spaces}
+
+    def _append(self, store: str, prefix: bytes, value: bytes) -> None:
+        space = self._spaces[space_of(store)]
+        space.sequence += 1
+        key = prefix + space.sequence.to_bytes(SEQUENCE_BYTES, "big")
+        self._stores[store].order.add(key)
+        self._stores[store].rows[key] = value
+        if space.appended is not None:
+            space.appended.set()
+            space.appended = None
 
     async def _write_with_fault(self, decision: Decision, fault: Fault | None) -> object:
         if fault is Fault.CONFLICT:

@@ -11,7 +11,7 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Fence
 from hashrange.engine.sqlite.connection import StoreStatements
 from hashrange.engine.sqlite.shared_state import SharedState
 from hashrange.errors import EngineError, StaleVersionError
@@ -36,14 +36,13 @@ class Batch:
     __slots__ = (
         "answers",
         "changed",
+        "counter",
         "drops",
-        "epoch",
         "has_dropped",
         "keys",
         "number",
         "put_bytes",
-        "sequence",
-        "sequence_before",
+        "sequences",
         "started_at",
         "tallies",
     )
@@ -53,14 +52,14 @@ class Batch:
         self.changed = False
         # Dropping a large store takes long, so it is left to the thread, just before COMMIT.
         self.drops: dict[str, str] = {}
-        self.epoch = 0
+        self.counter = 0
         # The newest commit it has seen, or its own, where processes write together.
         self.number = 0
         # Of the rows it changes; besides, all of a store that it drops.
         self.keys: list[bytes] = []
         self.has_dropped = False
-        self.sequence = 0
-        self.sequence_before = 0
+        # The newest numbers of the spaces to which it appends.
+        self.sequences: dict[str, int] = {}
         self.started_at = 0.0
         self.put_bytes = 0
         self.tallies: dict[str, list[int]] = {}
@@ -72,28 +71,35 @@ class BatchWriter:
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
+        # The stores and the versions of spaces, as of a layout version in `meta`.
         self._stores = _Stores()
-        self._stores_version = -1
-        # What `meta` says, and the data that holds for: while nobody else writes there is no need
-        # to read it, which is 2 % of a put that is alone.
-        self._meta = (0, 0, 0)
+        self._versions: dict[str, int] = {}
+        self._layout = -1
+        # What `meta` says and the sequences in `spaces`, as of a data version of the connection:
+        # while no other process writes there is no need to read them again.
+        self._meta = (0, 0)
+        self._sequences: dict[str, int] = {}
         self._data_version = -1
 
     def begin(self, cursor: apsw.Cursor, batch: Batch) -> None:
         """Open a transaction."""
         cursor.execute("BEGIN IMMEDIATE")
         if cursor.connection.data_version() != self._data_version:
-            self._meta = cursor.execute("SELECT epoch, stores_version, sequence FROM meta").get
-        epoch, stores_version, sequence = self._meta
-        batch.epoch = epoch
+            self._meta = cursor.execute("SELECT counter, layout FROM meta").get
+            self._sequences.clear()
+        batch.counter, layout = self._meta
         batch.number = self._shared.commit()
-        batch.sequence = batch.sequence_before = sequence
         # Another process may have died between its commit and telling the others.
-        self._share(epoch, sequence)
-        if stores_version != self._stores_version:
-            rows = cursor.execute("SELECT store FROM tallies").fetchall()
-            self._stores = _Stores((str(row[0]), StoreStatements(str(row[0]))) for row in rows)
-            self._stores_version = stores_version
+        self._share(batch)
+        if layout != self._layout:
+            self._read_layout(cursor, layout)
+
+    def _read_layout(self, cursor: apsw.Cursor, layout: int) -> None:
+        rows = cursor.execute("SELECT store FROM tallies").fetchall()
+        self._stores = _Stores((str(row[0]), StoreStatements(str(row[0]))) for row in rows)
+        rows = cursor.execute("SELECT space, version FROM spaces").fetchall()
+        self._versions = {str(space): int(str(version)) for space, version in rows}
+        self._layout = layout
 
     def apply_waiting(self, cursor: apsw.Cursor, batch: Batch, waiting: deque[Waiting]) -> None:
         """Apply as many decisions as a batch may have, and what is written once for all of them."""
@@ -105,7 +111,7 @@ class BatchWriter:
                 # Cancelled before it was looked at: it never happens.
                 continue
             try:
-                changes = self._decide(cursor, batch, decision)
+                changes = self._decide(cursor, decision)
             except apsw.Error:
                 answers.append((entry, None, None))
                 raise
@@ -119,26 +125,27 @@ class BatchWriter:
     def note_commit(self, cursor: apsw.Cursor, batch: Batch) -> None:
         """Take note of what was committed, and tell the others."""
         self._data_version = cursor.connection.data_version()
-        self._meta = (batch.epoch, self._stores_version, batch.sequence)
-        self._share(batch.epoch, batch.sequence)
+        self._meta = (batch.counter, self._layout)
+        self._sequences.update(batch.sequences)
+        self._share(batch)
 
     def forget(self) -> None:
         """Know nothing any more, as after a transaction that was rolled back."""
-        self._stores_version = -1
+        self._layout = -1
         self._data_version = -1
 
-    def _share(self, epoch: int, sequence: int) -> None:
-        if epoch > self._shared.epoch():
-            self._shared.set_epoch(epoch)
-        if sequence > self._shared.sequence():
-            self._shared.set_sequence(sequence)
+    def _share(self, batch: Batch) -> None:
+        if batch.counter > self._shared.counter():
+            self._shared.set_counter(batch.counter)
+        for space in batch.sequences:
+            self._shared.note_append(space)
 
-    def _decide(self, cursor: apsw.Cursor, batch: Batch, decision: Decision) -> Changes:
-        epoch = decision.epoch
-        if epoch != batch.epoch and epoch >= 0:
-            raise StaleVersionError(f"built on epoch {epoch}, now {batch.epoch}")
+    def _decide(self, cursor: apsw.Cursor, decision: Decision) -> Changes:
+        for space, version in decision.fences:
+            if self._versions.get(space) != version:
+                raise StaleVersionError(f"built on version {version} of {space}")
         rows: list[bytes | None] = []
-        for store, key in decision.keys:
+        for store, _, key in decision.keys:
             statements = self._stores.get(store)
             rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
         return decision.decide(rows)
@@ -156,32 +163,55 @@ class BatchWriter:
             self._change_stores(cursor, batch, changes)
         stores = self._stores
         execute = cursor.execute
-        for store, key in changes.deletes:
+        for store, _, key in changes.deletes:
             if store in stores:
                 batch.changed = True
                 batch.keys.append(key)
                 execute(stores[store].delete, (key,))
-        for store, key, value in changes.puts:
+        for store, _, key, value in changes.puts:
             batch.changed = True
             batch.keys.append(key)
             batch.put_bytes += len(value)
             execute(stores[store].put, (key, value))
-        for store, prefix, value in changes.appends:
+        for store, _, prefix, value in changes.appends:
+            statements = stores[store]
             batch.changed = True
             batch.put_bytes += len(value)
-            batch.sequence += 1
-            key = prefix + batch.sequence.to_bytes(SEQUENCE_BYTES, "big")
+            number = self._next_number(cursor, batch, statements.space)
+            key = prefix + number.to_bytes(SEQUENCE_BYTES, "big")
             batch.keys.append(key)
-            execute(stores[store].append, (key, value))
+            execute(statements.append, (key, value))
         for store, rows, size in changes.tallies:
             stores[store]  # raises unless it exists
             tally = batch.tallies.setdefault(store, [0, 0])
             tally[0] += rows
             tally[1] += size
-        if changes.epoch_step:
+        if changes.fences:
+            self._raise_versions(cursor, batch, changes.fences)
+        if changes.is_announced:
             batch.changed = True
-            batch.epoch += 1
-            execute("UPDATE meta SET epoch = ?", (batch.epoch,))
+            batch.counter += 1
+            execute("UPDATE meta SET counter = ?", (batch.counter,))
+
+    def _next_number(self, cursor: apsw.Cursor, batch: Batch, space: str) -> int:
+        """Return the next number of a space's sequence."""
+        number = batch.sequences.get(space)
+        if number is None:
+            number = self._sequences.get(space)
+        if number is None:
+            statement = "SELECT sequence FROM spaces WHERE space = ?"
+            number = int(cursor.execute(statement, (space,)).get)
+        number += 1
+        batch.sequences[space] = number
+        return number
+
+    def _raise_versions(self, cursor: apsw.Cursor, batch: Batch, fences: list[Fence]) -> None:
+        batch.changed = True
+        for space, version in fences:
+            if space in self._versions:
+                self._versions[space] = version
+                cursor.execute("UPDATE spaces SET version = ? WHERE space = ?", (version, space))
+        self._move_layout(cursor)
 
     def _change_stores(self, cursor: apsw.Cursor, batch: Batch, changes: Changes) -> None:
         before = self._stores
@@ -199,13 +229,29 @@ class BatchWriter:
                     cursor.execute(batch.drops.pop(store))
                 cursor.execute(self._stores[store].create)
                 cursor.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
-        self._stores_version += 1
-        cursor.execute("UPDATE meta SET stores_version = ?", (self._stores_version,))
+        self._change_spaces(cursor, batch)
+        self._move_layout(cursor)
+
+    def _change_spaces(self, cursor: apsw.Cursor, batch: Batch) -> None:
+        """Make spaces of which there is a store now, and forget those of which there is none."""
+        spaces = {statements.space for statements in self._stores.values()}
+        for space in spaces - self._versions.keys():
+            self._versions[space] = 0
+            cursor.execute("INSERT INTO spaces VALUES(?, 0, 0)", (space,))
+        for space in self._versions.keys() - spaces:
+            del self._versions[space]
+            self._sequences.pop(space, None)
+            batch.sequences.pop(space, None)
+            cursor.execute("DELETE FROM spaces WHERE space = ?", (space,))
+
+    def _move_layout(self, cursor: apsw.Cursor) -> None:
+        self._layout += 1
+        cursor.execute("UPDATE meta SET layout = ?", (self._layout,))
 
     def _write_sums(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Write what is kept once per batch: the sequence and the tallies."""
-        if batch.sequence != batch.sequence_before:
-            cursor.execute("UPDATE meta SET sequence = ?", (batch.sequence,))
+        """Write what is kept once per batch: the sequences and the tallies."""
+        for space, number in batch.sequences.items():
+            cursor.execute("UPDATE spaces SET sequence = ? WHERE space = ?", (number, space))
         for store, (rows, size) in batch.tallies.items():
             if rows or size:
                 batch.changed = True

@@ -44,15 +44,11 @@ class CommitPolicy:
     """Knows how quick the disk is and how many write together; one per writing process."""
 
     __slots__ = (
-        "_answered",
-        "_answered_before",
         "_back_off",
-        "_clients",
         "_commit_seconds",
         "_expected",
         "_gathering_ends_at",
         "_gathering_turns",
-        "_is_trial",
         "_quick_seconds",
         "_seeking_turns",
         "_writers",
@@ -60,27 +56,14 @@ class CommitPolicy:
 
     def __init__(self, quick_seconds: float) -> None:
         self._quick_seconds = quick_seconds
-        self._clients = 0
         self._commit_seconds = 0.0
-        self._answered = 0
-        self._answered_before = 0
         self._writers = 0
         self._expected = 0
         self._gathering_turns = 0
         self._gathering_ends_at = 0.0
         self._seeking_turns = 0
-        # Whether to wait for others although the last ones came in smaller groups.
+        # Whether to pause for others on a slow disk although that was in vain.
         self._back_off = BackOff()
-        self._is_trial = False
-
-    def note_clients(self, count: int) -> None:
-        """Learn how many there are who could write."""
-        self._clients = count
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether there is nobody to wait for. Not to do so saves 5 to 8 % of a lone put."""
-        return self._clients == 1
 
     def note_commit(self, seconds: float) -> None:
         """Learn how long a commit took."""
@@ -89,8 +72,6 @@ class CommitPolicy:
     def note_answers(self, answered: int, waiting: int) -> None:
         """Learn how many write: those who were answered, and those who wait meanwhile."""
         self._writers = answered + waiting
-        self._answered_before = self._answered
-        self._answered = answered
 
     @property
     def is_quick(self) -> bool:
@@ -107,7 +88,6 @@ class CommitPolicy:
             self._gathering_turns = 0
             return False
         if self._gathering_turns == 0:
-            self._try_more(waiting)
             self._gathering_ends_at = perf_counter() + _GATHERING_SECONDS_MAX
         if (
             waiting < self._expected
@@ -117,29 +97,9 @@ class CommitPolicy:
             self._gathering_turns += 1
             return True
         self._gathering_turns = 0
-        if self._is_trial:
-            self._note_trial(waiting >= self._expected)
-            self._expected = waiting
         # Somebody who came alone has waited in vain, and waits less and less.
         self._expected = min(max(waiting, self._expected - 1), _EXPECTED_MAX)
         return False
-
-    def _try_more(self, waiting: int) -> None:
-        """Expect the writers of the last two batches together, for they may be taking turns.
-
-        Each group's requests arrive while the other's commit is waited for. With 2, 4 and 8
-        connections that brings 1.11, 1.07 and 1.07 times the puts.
-        """
-        together = min(self._answered + self._answered_before, self._clients, _EXPECTED_MAX)
-        self._is_trial = max(waiting, self._expected) < together and self._back_off.is_due()
-        if self._is_trial:
-            self._expected = together
-
-    def _note_trial(self, was_worth_it: bool) -> None:
-        if was_worth_it:
-            self._back_off.note_success()
-        else:
-            self._back_off.note_failure()
 
     def pause_seconds(self, waiting: int) -> float:
         """Return for how long a batch of so many is to wait for others on a slow disk."""
@@ -153,7 +113,10 @@ class CommitPolicy:
 
     def note_pause(self, waiting: int) -> None:
         """Learn whether it was worth waiting until there are so many."""
-        self._note_trial(self.is_complete(waiting))
+        if self.is_complete(waiting):
+            self._back_off.note_success()
+        else:
+            self._back_off.note_failure()
 
     def seeks(self, is_found: bool) -> bool:
         """Tell whether to look for the turn to write once more, now that it was found or not."""

@@ -8,6 +8,7 @@ from typing import Final, Literal, final
 
 import apsw
 
+from hashrange.engine.base import space_of
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.errors import ConflictError, CorruptionError, EngineError, StorageFullError
 
@@ -26,7 +27,7 @@ _CACHE_KIBIBYTES: Final = 8 * 1024
 # Reads are a third faster where the file is mapped; writes are not.
 _MAPPED_BYTES_MAX: Final = 64 << 20
 _JOURNAL_BYTES_KEPT: Final = 256 << 20
-_STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}")
+_STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}(\.[a-z0-9_]{1,200})?")
 
 
 def open_connection(
@@ -64,12 +65,13 @@ def open_connection(
 class StoreStatements:
     """The SQL of one store: constant texts, so that SQLite's statement cache knows them."""
 
-    __slots__ = ("append", "create", "delete", "descend", "drop", "get", "put", "walk")
+    __slots__ = ("append", "create", "delete", "descend", "drop", "get", "put", "space", "walk")
 
     def __init__(self, store: str) -> None:
         if _STORE_NAME.fullmatch(store) is None:
             raise EngineError(f"not a store name: {store!r}")
-        table = f"store_{store}"
+        self.space = space_of(store)
+        table = f'"store_{store}"'
         self.create = f"CREATE TABLE {table}(key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)"
         self.drop = f"DROP TABLE {table}"
         self.get = f"SELECT value FROM {table} WHERE key = ?"

@@ -5,7 +5,8 @@
 | hashrange.db  | the database (with SQLite's own `-wal`, `-shm` and `-journal` beside it)         |
 | LOCK          | held by every process of the server that owns the directory; its process id      |
 | TURN, QUEUE   | empty; locked by the process whose turn to write it is, and by the next in line  |
-| EPOCH         | mapped by all processes: the newest catalog epoch and more (see `shared_state`)  |
+| SHARED        | mapped by all processes: the newest change counter and more (see `shared_state`) |
+| LEASE.*       | empty; each locked by the process that does this background work                 |
 
 Only hashrange.db carries anything that must survive; the other files are made anew when missing.
 docs/internals/storage.md describes the whole format.
@@ -28,10 +29,11 @@ from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
 DATABASE_NAME: Final = "hashrange.db"
 LOG_NAME: Final = DATABASE_NAME + "-wal"
 APPLICATION_ID: Final = 0x48524E47
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 PAGE_BYTES: Final = 8192
 
 _LOCK_NAME: Final = "LOCK"
+_LEASE_PREFIX: Final = "LEASE."
 _JOURNAL_NAME: Final = DATABASE_NAME + "-journal"
 _OWN_NAMES: Final = frozenset(
     {DATABASE_NAME, LOG_NAME, _JOURNAL_NAME, DATABASE_NAME + "-shm"}
@@ -107,7 +109,7 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
         with SharedState(directory) as shared:
             if shared.is_damaged():
                 _mend_log(directory, vfs)
-            shared.reset(*_prepare_database(directory, vfs))
+            shared.reset(_prepare_database(directory, vfs))
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -186,6 +188,31 @@ class WriteTurn:
         os.close(self._turn)
 
 
+@final
+class FileLease:
+    """A lease: a file lock, which ends with the process that holds it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.is_held = True
+
+    async def release(self) -> None:
+        if self.is_held:
+            self.is_held = False
+            os.close(self._descriptor)
+
+
+def take_lease(directory: Path, name: str) -> FileLease | None:
+    """Take a lease, unless it is taken."""
+    descriptor = _open_file(directory / (_LEASE_PREFIX + name))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return FileLease(descriptor)
+
+
 def _make_directory(directory: Path) -> None:
     if not directory.exists():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -196,7 +223,8 @@ def _check_ownership(directory: Path) -> None:
     """Refuse a directory or database that some other program made, or a newer release."""
     database = directory / DATABASE_NAME
     if not database.exists():
-        foreign = sorted(set(os.listdir(directory)) - _OWN_NAMES - _IGNORED_NAMES)
+        names = {name for name in os.listdir(directory) if not name.startswith(_LEASE_PREFIX)}
+        foreign = sorted(names - _OWN_NAMES - _IGNORED_NAMES)
         if foreign:
             raise DataDirectoryError(
                 f"Directory {directory} is not a Hashrange data directory and is not empty "
@@ -214,7 +242,16 @@ def _check_ownership(directory: Path) -> None:
         return
     if header[:16] != _SQLITE_MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise DataDirectoryError(_not_ours(database))
-    version = int.from_bytes(header[60:64], "big")
+    _check_format(directory, int.from_bytes(header[60:64], "big"))
+
+
+def _check_format(directory: Path, version: int) -> None:
+    if version < FORMAT_VERSION:
+        raise DataDirectoryError(
+            f"Data directory {directory} has format version {version}, written by an older "
+            f"release of Hashrange; this one reads version {FORMAT_VERSION} only. Run that "
+            "release and copy the tables to a new directory."
+        )
     if version > FORMAT_VERSION:
         raise DataDirectoryError(
             f"Data directory {directory} has format version {version}, written by a newer "
@@ -234,8 +271,8 @@ def _mend_log(directory: Path, vfs: str | None) -> None:
             file.close()
 
 
-def _prepare_database(directory: Path, vfs: str | None) -> tuple[int, int]:
-    """Create the database or bring it up to date; return its epoch and its sequence."""
+def _prepare_database(directory: Path, vfs: str | None) -> int:
+    """Create the database if it is not there; return its change counter."""
     connection = apsw.Connection(str(directory / DATABASE_NAME), vfs=vfs)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
@@ -248,11 +285,10 @@ def _prepare_database(directory: Path, vfs: str | None) -> tuple[int, int]:
             _create_database(connection)
             _sync_directory(directory)
         connection.pragma("journal_mode", "wal")
-        if connection.pragma("user_version") == 1:
-            _add_sequence(connection)
-        match connection.execute("SELECT epoch, sequence FROM meta").get:
-            case (int(epoch), int(sequence)):
-                return epoch, sequence
+        _check_format(directory, connection.pragma("user_version"))
+        match connection.execute("SELECT counter FROM meta").get:
+            case int(counter):
+                return counter
         # A disk that lost what it said was written can leave anything here.
         raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
     finally:
@@ -268,12 +304,16 @@ def _create_database(connection: apsw.Connection) -> None:
         BEGIN EXCLUSIVE;
         CREATE TABLE meta(
             id INTEGER PRIMARY KEY CHECK(id = 0),
-            epoch INTEGER NOT NULL,
-            stores_version INTEGER NOT NULL,
-            fence INTEGER NOT NULL,
-            sequence INTEGER NOT NULL
+            counter INTEGER NOT NULL,
+            layout INTEGER NOT NULL,
+            fence INTEGER NOT NULL
         );
-        INSERT INTO meta(id, epoch, stores_version, fence, sequence) VALUES(0, 0, 0, 0, 0);
+        INSERT INTO meta(id, counter, layout, fence) VALUES(0, 0, 0, 0);
+        CREATE TABLE spaces(
+            space TEXT PRIMARY KEY NOT NULL,
+            version INTEGER NOT NULL,
+            sequence INTEGER NOT NULL
+        ) WITHOUT ROWID;
         CREATE TABLE tallies(
             store TEXT PRIMARY KEY NOT NULL,
             rows INTEGER NOT NULL,
@@ -281,18 +321,6 @@ def _create_database(connection: apsw.Connection) -> None:
         ) WITHOUT ROWID;
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {FORMAT_VERSION};
-        COMMIT;
-        """
-    )
-
-
-def _add_sequence(connection: apsw.Connection) -> None:
-    """Bring a database of format version 1, which had no sequence, to version 2."""
-    connection.execute(
-        """
-        BEGIN EXCLUSIVE;
-        ALTER TABLE meta ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
-        PRAGMA user_version = 2;
         COMMIT;
         """
     )

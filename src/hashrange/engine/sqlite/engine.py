@@ -19,7 +19,16 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import ANY_EPOCH, Changes, Decision, Row, StoreKey
+from hashrange.engine.base import (
+    STRONG,
+    Capabilities,
+    Changes,
+    Decision,
+    Fence,
+    Lease,
+    Row,
+    RowKey,
+)
 from hashrange.engine.sqlite.checkpoints import CHECKPOINT_BYTES, Checkpoints, close_connection
 from hashrange.engine.sqlite.commit_policy import QUICK_SECONDS, CommitPolicy
 from hashrange.engine.sqlite.connection import (
@@ -37,11 +46,13 @@ from hashrange.engine.sqlite.data_directory import (
     WriteTurn,
     acquire_directory,
     join_directory,
+    take_lease,
     wait_for_workers,
 )
 from hashrange.engine.sqlite.group_commit import GroupCommit
 from hashrange.engine.sqlite.log_sync import LogSync, open_file
 from hashrange.engine.sqlite.shared_state import SharedState
+from hashrange.engine.sqlite.watchers import Watchers
 from hashrange.errors import ConflictError, EngineError, UnknownOutcomeError
 
 __all__ = [
@@ -65,8 +76,8 @@ _LOOKS_MAX: Final = 300
 class _Nothing:
     """A decision to change nothing, which is answered once the disk has all commits before it."""
 
-    epoch = ANY_EPOCH
-    keys: Sequence[StoreKey] = ()
+    fences: Sequence[Fence] = ()
+    keys: Sequence[RowKey] = ()
 
     def decide(self, _rows: Sequence[bytes | None]) -> Changes:
         return Changes()
@@ -74,7 +85,11 @@ class _Nothing:
 
 @final
 class SqliteEngine:
-    """Stores in a data directory; make one with `open`."""
+    """Stores in a data directory; make one with `open`. Every space has one shard."""
+
+    capabilities = Capabilities(
+        atomic_across_shards=True, indexes_in_step=True, snapshot_reads=True, local_files=True
+    )
 
     def __init__(
         self,
@@ -95,10 +110,11 @@ class SqliteEngine:
         self._turn = WriteTurn(directory)
         self._shared = SharedState(directory)
         self._reader = connect(read_only=True)
-        self._share_epoch()
+        self._share_counter()
         # One cursor for all point reads: `get` takes the whole result, so none is left half-way.
         self._point = self._reader.cursor()
         self._policy = CommitPolicy(quick_seconds)
+        self._watchers = Watchers(self._shared)
         vfs = self._reader.open_vfs
         database, log = str(directory / DATABASE_NAME), str(directory / LOG_NAME)
         self._database = open_file(database, vfs, apsw.SQLITE_OPEN_MAIN_DB)
@@ -140,16 +156,10 @@ class SqliteEngine:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
 
-    def epoch(self) -> int:
-        return self._shared.epoch()
+    def counter(self) -> int:
+        return self._shared.counter()
 
-    def sequence(self) -> int:
-        return self._shared.sequence()
-
-    def note_clients(self, count: int) -> None:
-        self._policy.note_clients(count)
-
-    async def read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+    async def read(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
         rows = self._read(keys)
         if self._log_sync is not None:
             newest = self._shared.newest_commit(keys)
@@ -157,15 +167,21 @@ class SqliteEngine:
                 await self._until_synced(newest)
         return rows
 
-    def _read(self, keys: Sequence[StoreKey]) -> list[bytes | None]:
+    async def read_together(self, keys: Sequence[RowKey]) -> list[bytes | None]:
+        return await self.read(keys, STRONG)
+
+    async def read_versions(self, keys: Sequence[RowKey]) -> list[tuple[bytes | None, int]]:
+        raise EngineError("an engine with snapshot_reads keeps no versions of rows")
+
+    def _read(self, keys: Sequence[RowKey]) -> list[bytes | None]:
         for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
                 if len(keys) == 1:
-                    store, key = keys[0]
+                    store, _, key = keys[0]
                     return [self._get(store, key)]
                 self._reader.execute("BEGIN")
                 try:
-                    return [self._get(store, key) for store, key in keys]
+                    return [self._get(store, key) for store, _, key in keys]
                 finally:
                     self._reader.execute("COMMIT")
             except apsw.SchemaChangeError:
@@ -177,12 +193,14 @@ class SqliteEngine:
     async def range(
         self,
         store: str,
+        shard: int,
         lower: bytes,
         upper: bytes,
         *,
         reverse: bool,
         rows_max: int,
         bytes_max: int,
+        consistency: int,
     ) -> tuple[list[Row], bool]:
         statements = self._statements.get(store) or self._remember(store)
         statement = statements.descend if reverse else statements.walk
@@ -223,10 +241,16 @@ class SqliteEngine:
     async def write(self, decision: Decision) -> object:
         return await self._writer.submit(decision)
 
-    async def tally(self, store: str) -> tuple[int, int]:
+    async def merge(self, store: str, rows: Sequence[tuple[int, bytes, bytes | None, int]]) -> None:
+        raise EngineError("an engine with indexes_in_step has no use for merged rows")
+
+    async def fence(self, space: str, shards: int, version: int) -> None:
+        """Do nothing: changes raise versions in their own step."""
+
+    async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
         try:
             row = self._reader.execute(
-                "SELECT rows, bytes FROM tallies WHERE store = ?", (store,)
+                "SELECT rows, bytes FROM tallies WHERE store = ?", (name,)
             ).get
         except apsw.Error as error:
             raise translated(error) from error
@@ -234,10 +258,23 @@ class SqliteEngine:
             await self._until_synced(self._shared.commit())
         return (0, 0) if row is None else (row[0], row[1])
 
+    def appended(self, space: str) -> int:
+        return self._shared.appended(space)
+
+    async def watch(self, space: str, seen: int, seconds: float) -> None:
+        await self._watchers.wait(space, seen, seconds)
+
+    async def lease(self, name: str, seconds: float) -> Lease | None:
+        try:
+            return take_lease(self._membership.path, name)
+        except OSError as error:
+            raise EngineError(f"the lease {name} could not be taken: {error}") from error
+
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
+        await self._watchers.close()
         await self._writer.close()
         # The last process to close moves the log into the database and deletes it. Of two that
         # close at the same moment neither would be the last, so they take turns.
@@ -267,13 +304,11 @@ class SqliteEngine:
         except UnknownOutcomeError as error:
             raise EngineError(f"the disk may not have what was read: {error}") from error
 
-    def _share_epoch(self) -> None:
+    def _share_counter(self) -> None:
         """Repair what is shared, in case a process died between its commit and sharing it."""
         self._turn.take()
         try:
-            epoch, sequence = self._reader.execute("SELECT epoch, sequence FROM meta").get
-            self._shared.set_epoch(epoch)
-            self._shared.set_sequence(sequence)
+            self._shared.set_counter(self._reader.execute("SELECT counter FROM meta").get)
         finally:
             self._turn.give()
 

@@ -8,7 +8,7 @@ forms the next batch. A slow COMMIT is left to a thread (see `commit_policy`).
    If the COMMIT fails, every decision of the batch fails, and the transaction is rolled back.
 2. The connection is used by the event loop or by the thread, never by both: the `_busy` flag is the
    baton, and it is handed over through the thread's queue and `call_soon_threadsafe`.
-3. The turn is held from BEGIN to the end of COMMIT, so the epoch read at BEGIN holds for the batch.
+3. The turn is held from BEGIN to the end of COMMIT, so what is read at BEGIN holds for the batch.
    Where processes write together, the log is synced after that (see `log_sync`), also when the
    batch changes nothing: its answers may tell what others wrote.
 4. A COMMIT that failed after its frames reached the log could come back to life when the log is
@@ -72,9 +72,6 @@ class GroupCommit:
         self._batch_writer = BatchWriter(shared)
         self._waiting: deque[Waiting] = deque()
         self._busy = False
-        # Whether a batch was started at once in this turn of the loop. No second one is: somebody
-        # who writes in a loop of his own would keep everybody else out.
-        self._has_started = False
         self._pause: asyncio.TimerHandle | None = None
         self._closed = False
         self._idle: asyncio.Future[None] | None = None
@@ -95,13 +92,8 @@ class GroupCommit:
         self._waiting.append((decision, future))
         if not self._busy:
             self._busy = True
-            if self._policy.is_alone and not self._has_started:
-                self._has_started = True
-                self._loop.call_soon(self._note_turn)
-                self._seek_turn()
-            else:
-                # Not at once: requests that are ready in this turn of the loop join the batch.
-                self._loop.call_soon(self._start)
+            # Not at once: requests that are ready in this turn of the loop join the batch.
+            self._loop.call_soon(self._start)
         elif self._pause is not None and self._policy.is_complete(len(self._waiting)):
             self._pause.cancel()
             self._pause = None
@@ -124,9 +116,6 @@ class GroupCommit:
             self._cursor = None
 
     # On the event loop.
-
-    def _note_turn(self) -> None:
-        self._has_started = False
 
     def _start(self) -> None:
         assert self._loop is not None

@@ -2,15 +2,17 @@
 
 | word    | content                                                                              |
 |---------|--------------------------------------------------------------------------------------|
-| 0       | the newest catalog epoch                                                             |
-| 1       | the newest number of the sequence of appends                                         |
+| 0       | the newest change counter                                                            |
+| 1       | unused                                                                               |
 | 2       | not 0: the log may not be let go of until the directory is opened afresh             |
 | 3       | the number of the newest commit, set before anybody can see it                       |
 | 4       | the number of a commit that is on disk, with all before it                           |
 | 5       | not 0: a sync of the log failed, and any part of it may not be on disk               |
-| from 8  | stripes: for each part of the key space, the newest commit that changed a row there  |
+| 8–263   | appends: for each group of spaces, how many commits appended rows to one of them     |
+| 264–    | stripes: for each part of the key space, the newest commit that changed a row there  |
 
-Words 0, 1 and 3 and the stripes are set by whoever has the turn to write, the others by anybody.
+Words 0 and 3, the appends and the stripes are set by the process that has the turn to write, the
+others by any.
 Word 4 may fall back to an older number when two processes set it; then somebody syncs once more
 than needed. The words from 3 on serve processes that write together (see `log_sync`).
 """
@@ -23,13 +25,16 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, final
+from zlib import crc32
 
-from hashrange.engine.base import StoreKey
+from hashrange.engine.base import RowKey
 
-SHARED_STATE_NAME: Final = "EPOCH"
+SHARED_STATE_NAME: Final = "SHARED"
 
-_EPOCH, _SEQUENCE, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED = range(6)
-_FIRST_STRIPE: Final = 8
+_COUNTER, _UNUSED, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED = range(6)
+_FIRST_APPEND: Final = 8
+_APPENDS: Final = 256
+_FIRST_STRIPE: Final = _FIRST_APPEND + _APPENDS
 # Rows share a stripe when the first twelve bits of their keys are the same. Keys of items begin
 # with a hash, so a few hundred rows under way leave nine of ten readers alone.
 _STRIPES: Final = 4096
@@ -56,23 +61,24 @@ class SharedState:
         # An aligned eight-byte item is loaded and stored whole, so no process sees half of one.
         self._words = memoryview(self._map).cast("Q")
 
-    def reset(self, epoch: int, sequence: int) -> None:
+    def reset(self, counter: int) -> None:
         """Begin anew, while no other process has joined."""
         self._map[:] = bytes(_BYTES)
-        self.set_epoch(epoch)
-        self.set_sequence(sequence)
+        self.set_counter(counter)
 
-    def epoch(self) -> int:
-        return self._words[_EPOCH]
+    def counter(self) -> int:
+        """Return the newest change counter."""
+        return self._words[_COUNTER]
 
-    def set_epoch(self, epoch: int) -> None:
-        self._words[_EPOCH] = epoch
+    def set_counter(self, counter: int) -> None:
+        self._words[_COUNTER] = counter
 
-    def sequence(self) -> int:
-        return self._words[_SEQUENCE]
+    def appended(self, space: str) -> int:
+        """Return how many commits appended rows to this space, or to one that shares its word."""
+        return self._words[_append_word(space)]
 
-    def set_sequence(self, sequence: int) -> None:
-        self._words[_SEQUENCE] = sequence
+    def note_append(self, space: str) -> None:
+        self._words[_append_word(space)] += 1
 
     def keeps_log(self) -> bool:
         """Tell whether the log may not be moved or let go of now."""
@@ -111,10 +117,10 @@ class SharedState:
         if number > self._words[_SYNCED]:
             self._words[_SYNCED] = number
 
-    def newest_commit(self, keys: Sequence[StoreKey]) -> int:
+    def newest_commit(self, keys: Sequence[RowKey]) -> int:
         """Return the newest commit that can have changed rows which were just read."""
         newest = 0
-        for _, key in keys:
+        for _, _, key in keys:
             newest = max(newest, self._words[_stripe(key)])
         return newest
 
@@ -133,6 +139,10 @@ class SharedState:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _append_word(space: str) -> int:
+    return _FIRST_APPEND + crc32(space.encode()) % _APPENDS
 
 
 def _stripe(key: bytes) -> int:

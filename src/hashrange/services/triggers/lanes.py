@@ -86,7 +86,7 @@ class Discard:
 
 
 @final
-class RestJson:
+class Rest:
     """Nothing to do before a time, or before more records come when that is None."""
 
     __slots__ = ("until",)
@@ -95,7 +95,7 @@ class RestJson:
         self.until = until
 
 
-Action = Invoke | Discard | RestJson
+Action = Invoke | Discard | Rest
 
 
 @final
@@ -146,9 +146,9 @@ class Lane:
         if not self._batches:
             window_end = self._waiting_since + self._mapping.window_seconds
             if not self._waiting:
-                return RestJson(None)
+                return Rest(None)
             if not self._is_full() and not self.is_closing and now < window_end:
-                return RestJson(window_end)
+                return Rest(window_end)
             self._batches.append(_Batch(self._gather(now)))
         batch = self._batches[0]
         aged = self._count_aged(batch.entries, now)
@@ -157,7 +157,7 @@ class Lane:
         if self._mapping.retries_max != UNBOUNDED and batch.attempts > self._mapping.retries_max:
             return Discard(batch.entries, RETRIES_EXHAUSTED, batch.invocations)
         if now < self._retry_at:
-            return RestJson(self._retry_at)
+            return Rest(self._retry_at)
         return Invoke(batch.entries)
 
     def finish(self, outcome: Outcome, now: float) -> None:

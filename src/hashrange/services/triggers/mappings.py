@@ -32,7 +32,6 @@ class MappingRun:
         self._delivery = delivery
         self._store = store
         self._uuid = delivery.mapping.uuid
-        self._start = 0
         self._positions: dict[str, Position] = {}
         self._saved: dict[str, Position] = {}
         self._result: str | None = None
@@ -57,8 +56,6 @@ class MappingRun:
         """Deliver until stopped."""
         self._positions = await self._store.positions(self._uuid)
         self._saved = dict(self._positions)
-        if self._delivery.mapping.starting_position == "LATEST":
-            self._start = await self._store.start(self._uuid) + 1
         saving = asyncio.create_task(self._save_again_and_again())
         try:
             async with asyncio.TaskGroup() as group:
@@ -97,7 +94,7 @@ class MappingRun:
         return position is not None and position.has_ended
 
     def _begin(self, group: asyncio.TaskGroup, shard: ShardRecord) -> None:
-        start = self._positions.get(shard.id) or Position([self._start])
+        start = self._positions.get(shard.id) or Position([0])
         run = ShardRun(self._delivery, shard.id, start, self._report)
         self._runs[shard.id] = run
         group.create_task(self._run_shard(shard.id, run))

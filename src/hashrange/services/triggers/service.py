@@ -27,8 +27,7 @@ from hashrange.storage.triggers import TriggerStore
 
 _LOGGER = logging.getLogger("hashrange.triggers")
 
-_POLL_SECONDS: Final = 0.01
-_IDLE_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.1
 _RETRY_SECONDS: Final = 1.0
 # For invocations under way when the server stops; what is cut off is delivered again.
 _STOP_SECONDS_MAX: Final = 3.0
@@ -55,7 +54,7 @@ class Triggers:
         self._functions = Functions(store, surroundings)
         self._destinations = Destinations(self._functions)
         self._pulse = Pulse(engine)
-        self._epoch = -1
+        self._counter = -1
         self._running: dict[str, _Running] = {}
 
     async def run(self) -> None:
@@ -67,15 +66,14 @@ class Triggers:
                 except (CorruptionError, EngineError, UnknownOutcomeError):
                     _LOGGER.exception("triggers cannot be read; it will be tried again")
                     await asyncio.sleep(_RETRY_SECONDS)
-                self._pulse.beat()
-                await asyncio.sleep(_POLL_SECONDS if self._running else _IDLE_POLL_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
         finally:
             await self._close()
 
     async def _look(self) -> None:
         """Bring what runs in line with the store, when something has changed."""
-        epoch = self._engine.epoch()
-        if epoch == self._epoch:
+        counter = self._engine.counter()
+        if counter == self._counter:
             return
         await self._configured.apply()
         wanted = {
@@ -91,7 +89,7 @@ class Triggers:
             else:
                 before.run.look_again()
         self._pulse.wake()
-        self._epoch = epoch
+        self._counter = counter
 
     def _begin(self, mapping: MappingRecord, before: _Running | None) -> None:
         source = StreamSource(self._engine, self._clock, mapping.stream_arn)

@@ -25,7 +25,7 @@ from hashrange.services.triggers.lanes import (
     Invoke,
     Lane,
     Outcome,
-    RestJson,
+    Rest,
 )
 from hashrange.services.triggers.sources import Pulse, StreamSource, choose_lane, make_entry, rest
 from hashrange.services.triggers.targets import Invocation
@@ -113,16 +113,16 @@ class ShardRun:
         source, pulse = self._delivery.source, self._delivery.pulse
         while not self._is_stopping:
             await self._wait_for_room()
-            sequence = pulse.sequence
             stream = await source.current()
             shard = None if stream is None else stream.shard(self._shard_id)
             if stream is None or shard is None:
                 self._has_ended = True  # nothing of it is kept any more
                 return
+            mark = pulse.mark(stream)
             if not await self._read(stream, shard):
                 self._has_ended = True
                 return
-            await pulse.beyond(sequence)
+            await pulse.beyond(stream, mark)
 
     async def _wait_for_room(self) -> None:
         mapping = self._delivery.mapping
@@ -174,7 +174,7 @@ class ShardRun:
         while not self._is_stopping:
             wake.clear()
             action = lane.next(self._delivery.clock.now())
-            if not isinstance(action, RestJson):
+            if not isinstance(action, Rest):
                 await self._act(lane, action)
             elif lane.is_closing and action.until is None:
                 return
@@ -188,7 +188,7 @@ class ShardRun:
             outcome = await self._invoke(action.entries)
             lane.finish(outcome, delivery.clock.now())
             result = OK if outcome.error is None else PROBLEM
-        elif not isinstance(action, RestJson):
+        elif not isinstance(action, Rest):
             now = delivery.clock.now()
             await delivery.destinations.report(delivery.mapping, self._shard_id, action, now)
             lane.discarded(action)

@@ -19,45 +19,40 @@ from hashrange.storage.streams import ChangePage, find_stream, read_changes
 
 _PAGE_CHANGES: Final = 200
 # A process that died may leave a record unannounced until the next write.
-_BEAT_SECONDS_MAX: Final = 1.0
+_WATCH_SECONDS: Final = 1.0
 # How soon a wait notices that a clock was moved by hand.
 _STEP_SECONDS: Final = 0.05
 
 
 @final
 class Pulse:
-    """Wakes those who wait for new records; one for all of them, so that waiting costs nothing."""
+    """Wakes those who wait for new records, or for a change of what is to be delivered."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._event = asyncio.Event()
-        self._seen = -1
-        self._beaten_at = 0.0
 
-    @property
-    def sequence(self) -> int:
-        """The number up to which there may be records now."""
-        return self._engine.sequence()
-
-    def beat(self) -> None:
-        """Wake those who wait if there is something new, and now and then in any case."""
-        now = asyncio.get_running_loop().time()
-        sequence = self._engine.sequence()
-        if sequence != self._seen or now - self._beaten_at > _BEAT_SECONDS_MAX:
-            self._seen = sequence
-            self._beaten_at = now
-            self.wake()
+    def mark(self, stream: StreamRecord) -> int:
+        """Return a mark to wait from; to be taken before the stream is read."""
+        return self._engine.appended(stream.space)
 
     def wake(self) -> None:
         """Wake those who wait."""
         self._event.set()
         self._event = asyncio.Event()
 
-    async def beyond(self, sequence: int) -> None:
-        """Wait until there may be records beyond a number, or something else has changed."""
-        event = self._event
-        if self._engine.sequence() == sequence:
-            await event.wait()
+    async def beyond(self, stream: StreamRecord, mark: int) -> None:
+        """Wait until there may be records beyond a mark, or something else has changed."""
+        waits = (
+            asyncio.ensure_future(self._engine.watch(stream.space, mark, _WATCH_SECONDS)),
+            asyncio.ensure_future(self._event.wait()),
+        )
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
 
 async def rest(clock: Clock, until: float | None, wake: asyncio.Event) -> None:
@@ -84,17 +79,17 @@ class StreamSource:
         self._engine = engine
         self._clock = clock
         self._arn = arn
-        self._epoch = -1
+        self._counter = -1
         self._stream: StreamRecord | None = None
 
     async def current(self) -> StreamRecord | None:
-        """Return the stream as it was at this epoch, if it can still be read."""
-        epoch = self._engine.epoch()
-        if epoch != self._epoch:
+        """Return the stream as it is now, if it can still be read."""
+        counter = self._engine.counter()
+        if counter != self._counter:
             parts = split_arn(self._arn)
             assert parts is not None
             self._stream = await find_stream(self._engine, *parts, self._clock.now())
-            self._epoch = epoch
+            self._counter = counter
         return self._stream
 
     async def read(self, stream: StreamRecord, shard: ShardRecord, position: int) -> ChangePage:

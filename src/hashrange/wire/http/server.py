@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
 from typing import final
 
 from hashrange.wire.http.bounds import Bounds
@@ -22,7 +21,7 @@ from hashrange.wire.http.router import Router
 class Server:
     """Accepts connections and watches over them."""
 
-    def __init__(self, router: Router, bounds: Bounds, note_clients: Callable[[int], None]) -> None:
+    def __init__(self, router: Router, bounds: Bounds) -> None:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
         self.head_cache = HeadCache()
@@ -35,7 +34,6 @@ class Server:
         self.is_stopping = False
         self.respond = router.respond
         self._router = router
-        self._note_clients = note_clients
         self._connections: set[Connection] = set()
         self._joining: set[asyncio.Task[None]] = set()
         self._acceptor: Acceptor | None = None
@@ -104,7 +102,6 @@ class Server:
     def _count(self) -> int:
         count = len(self._connections)
         self.turn.is_shared = count > 1
-        self._note_clients(count)
         return count
 
     def _note_departure(self) -> None:

@@ -12,7 +12,7 @@ from hashrange.services.triggers.lanes import (
     Invoke,
     Lane,
     Outcome,
-    RestJson,
+    Rest,
 )
 
 NOW = 1_000_000.0
@@ -86,7 +86,7 @@ def test_nothing_moves_while_a_batch_is_under_way():
 def test_a_window_waits_for_a_full_batch_but_not_longer():
     lane = make_lane([1, 2], batch_size=3, window_seconds=5)
     rest = lane.next(NOW)
-    assert isinstance(rest, RestJson)
+    assert isinstance(rest, Rest)
     assert rest.until == NOW + 5
     assert numbers(lane.next(NOW + 5)) == [1, 2]
     lane.finish(GOOD, NOW + 5)

@@ -1,0 +1,107 @@
+"""The loop of the background services, run by one process of a server or cluster at a time.
+
+A service does its work in small pieces, its steps, and finds out by itself what there is to do. The
+process that has the lease steps all services in turn. Work done under a lease that was lost
+unnoticed is harmless, since every step is a decision on the rows as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import Final, final
+
+from hashrange.engine.base import Engine, Lease
+from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
+
+_LOGGER = logging.getLogger("hashrange.background")
+
+_LEASE_NAME: Final = "background"
+_LEASE_SECONDS: Final = 10.0
+_LEASE_PAUSE_SECONDS: Final = 1.0
+_RETRY_SECONDS: Final = 1.0
+
+Step = Callable[[], Awaitable[int]]
+"""One bounded piece of work; returns how much it did, 0 when nothing is left for now."""
+
+Run = Callable[[], Awaitable[None]]
+"""Work with tasks of its own, which goes on until it is cancelled."""
+
+
+@final
+class Service:
+    """A service: its step, and how long it rests after one that did something and that did not."""
+
+    __slots__ = ("_busy_seconds", "_idle_seconds", "_name", "_step", "due_at")
+
+    def __init__(
+        self, name: str, step: Step, *, idle_seconds: float, busy_seconds: float = 0.0
+    ) -> None:
+        self._name = name
+        self._step = step
+        self._idle_seconds = idle_seconds
+        self._busy_seconds = busy_seconds
+        self.due_at = 0.0
+
+    async def step(self) -> None:
+        """Do a piece of work, and note when to do the next."""
+        try:
+            done = await self._step()
+        except (CorruptionError, EngineError, UnknownOutcomeError):
+            _LOGGER.exception("%s failed; it will be tried again", self._name)
+            self.due_at = monotonic() + _RETRY_SECONDS
+        else:
+            self.due_at = monotonic() + (self._busy_seconds if done else self._idle_seconds)
+
+
+@final
+class Background:
+    """All background work of this process, done while it has the lease."""
+
+    def __init__(self, engine: Engine, services: Sequence[Service], runs: Sequence[Run]) -> None:
+        self._engine = engine
+        self._services = services
+        self._runs = runs
+
+    async def run(self) -> None:
+        """Work whenever the lease can be had, for as long as the process lives."""
+        while True:
+            lease = await self._take_lease()
+            if lease is None:
+                await asyncio.sleep(_LEASE_PAUSE_SECONDS)
+                continue
+            try:
+                await self._work(lease)
+            finally:
+                await lease.release()
+
+    async def _take_lease(self) -> Lease | None:
+        try:
+            return await self._engine.lease(_LEASE_NAME, _LEASE_SECONDS)
+        except EngineError:
+            _LOGGER.exception("the lease of the background work could not be taken")
+            return None
+
+    async def _work(self, lease: Lease) -> None:
+        """Work until the lease is lost."""
+        tasks = [asyncio.ensure_future(run()) for run in self._runs]
+        try:
+            while lease.is_held and not any(task.done() for task in tasks):
+                await self._step_due()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            if not task.cancelled() and task.exception() is not None:
+                _LOGGER.critical("background work ended", exc_info=task.exception())
+
+    async def _step_due(self) -> None:
+        """Step the services that are due, then rest until the next one is."""
+        for service in self._services:
+            if monotonic() >= service.due_at:
+                await service.step()
+        next_at = min(service.due_at for service in self._services)
+        await asyncio.sleep(max(0.0, next_at - monotonic()))

@@ -1,0 +1,36 @@
+"""Items by their keys: where they are, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hashrange.engine.base import EVENTUAL, STRONG, Engine, RowKey, shard_of
+from hashrange.model.schema import Table
+
+
+def item_row(table: Table, key: bytes) -> RowKey:
+    """Return where the item with a key is."""
+    shards = table.shards
+    return (table.store, 0 if shards == 1 else shard_of(key, shards), key)
+
+
+def consistency_of(is_consistent: bool) -> int:
+    """Return the consistency that ConsistentRead asks for."""
+    return STRONG if is_consistent else EVENTUAL
+
+
+async def read_item(engine: Engine, row: RowKey, consistency: int) -> bytes | None:
+    """Return the row of an item, if it is there."""
+    return (await engine.read((row,), consistency))[0]
+
+
+async def read_items(
+    engine: Engine, rows: Sequence[RowKey], consistency: int
+) -> list[bytes | None]:
+    """Return the rows of items, each as it is when it is read."""
+    return await engine.read(rows, consistency)
+
+
+async def read_items_together(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
+    """Return the rows of items as they were at one moment."""
+    return await engine.read_together(rows)
