@@ -7,11 +7,10 @@ repeated and may be done by several at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Final, final
 
-from hashrange.engine.base import STRONG, Decision, Engine, RowKey
-from hashrange.errors import ConflictError, TransactionConflictException, UnknownOutcomeError
+from hashrange.engine.base import STRONG, Decision, Engine
+from hashrange.errors import TransactionConflictException, UnknownOutcomeError
 from hashrange.storage.ledger import (
     ABORTED,
     COMMITTED,
@@ -22,11 +21,10 @@ from hashrange.storage.ledger import (
     verdict_of,
 )
 from hashrange.storage.lock_steps import Finishing
-from hashrange.storage.locks import Lock, lock_row, unpack_lock
+from hashrange.storage.locks import Lock
 from hashrange.storage.writes import LockMet
 
 _CERTAINTY_ATTEMPTS_MAX: Final = 20
-_READ_ATTEMPTS_MAX: Final = 20
 _WAITS_MAX: Final = 10
 _FIRST_WAIT_SECONDS: Final = 0.001
 _WAIT_SECONDS_MAX: Final = 0.02
@@ -102,33 +100,3 @@ async def finish_met(engine: Engine, met: LockMet, now: float) -> bool:
 async def _verdict(engine: Engine, lock: Lock) -> int:
     [row] = await engine.read([entry_row(lock.name)], STRONG)
     return verdict_of(row, lock.attempt)
-
-
-async def read_past_locks(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
-    """Return items, strongly: of items that a committed transaction still locks, the new images.
-
-    Locks are read before items. So an item whose lock is seen to be gone is seen as the
-    transaction left it, and what one reader has seen no later reader misses.
-    """
-    aborted: set[bytes] = set()
-    for _ in range(_READ_ATTEMPTS_MAX):
-        locks = await engine.read([lock_row(row) for row in rows], STRONG)
-        items = await engine.read(rows, STRONG)
-        if not any(locks):
-            return items
-        images: list[bytes | None] = []
-        for row, item in zip(locks, items, strict=True):
-            lock = None if row is None else unpack_lock(row)
-            if lock is None or lock.attempt in aborted:
-                images.append(item)
-                continue
-            [entry] = await engine.read([entry_row(lock.name)], STRONG)
-            if entry is None:
-                # Aborted, if the lock is still there now; else it was finished meanwhile.
-                aborted.add(lock.attempt)
-                break
-            is_committed = verdict_of(entry, lock.attempt) == COMMITTED
-            images.append(lock.applied_to(item) if is_committed else item)
-        else:
-            return images
-    raise ConflictError("transactions are in the way of a read")

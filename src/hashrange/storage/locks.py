@@ -1,4 +1,4 @@
-"""Transaction locks: rows that reserve an item for a transaction, with the image it shall get. Pure.
+"""Transaction locks: rows that reserve an item, with the image it shall get. Pure.
 
 lock row := attempt (16 bytes) time (8 bytes, IEEE 754) kind (1) length of name (2) name image
 name     := key of the transaction's ledger row

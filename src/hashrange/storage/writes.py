@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import final
 
-from hashrange.engine.base import Changes, Engine, Fence, RowKey
+from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.errors import ItemCollectionSizeLimitExceededException, ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
@@ -24,6 +24,7 @@ from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
+from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
 
@@ -294,8 +295,20 @@ class UpdateWrite(ItemWrite):
 
 
 @final
+class LockMet:
+    """The outcome of a decision that found an item locked by a transaction, and changed nothing."""
+
+    __slots__ = ("key", "lock", "table")
+
+    def __init__(self, table: Table, key: bytes, lock: Lock) -> None:
+        self.table = table
+        self.key = key
+        self.lock = lock
+
+
+@final
 class SingleWrite:
-    """The decision of one item write."""
+    """The decision of one item write; the outcome may be a LockMet."""
 
     __slots__ = ("fences", "keys", "write")
 
@@ -310,15 +323,19 @@ class SingleWrite:
         )
         if table.filling:
             self.keys = [*self.keys, *write.mark_keys()]
+        if table.has_locks:
+            self.keys = [*self.keys, lock_row(item)]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        if self.write.table.has_locks and rows[-1] is not None:
+            return Changes(LockMet(self.write.table, self.write.key, unpack_lock(rows[-1])))
         changes = Changes()
         if self.write.table.filling:
             self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
         outcome = self.write.apply(rows[0], changes)
         changes.outcome = outcome
         if self.write.table.local_indexes:
-            _change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
+            change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
         return changes
 
 
@@ -329,10 +346,11 @@ class GroupWrite:
     In a transaction a failed condition or a write refused by a ValidationException leaves
     everything as it was, and the outcome is the list of outcomes with the exceptions in their
     places. Otherwise a refusal is raised as it comes. With a token the outcome is None when this
-    very request was carried out before.
+    very request was carried out before. The outcome is a LockMet if an item is locked by another
+    attempt than the one given.
     """
 
-    __slots__ = ("fences", "is_transaction", "keys", "token", "writes")
+    __slots__ = ("_attempt", "fences", "is_transaction", "keys", "token", "writes")
 
     def __init__(
         self,
@@ -341,7 +359,9 @@ class GroupWrite:
         is_transaction: bool,
         now: float,
         token: TokenCheck | None = None,
+        attempt: bytes = b"",
     ) -> None:
+        self._attempt = attempt
         self.writes = writes
         for write in writes:
             write.time = now
@@ -358,6 +378,7 @@ class GroupWrite:
         keys.extend(seen)
         for write in writes:
             keys.extend(write.mark_keys())
+        keys.extend([lock_row(write.row_key) for write in writes if write.table.has_locks])
         if token is not None:
             keys.extend(token.keys)
         self.keys: Sequence[RowKey] = keys
@@ -370,6 +391,9 @@ class GroupWrite:
                 return changes  # this very request was carried out before
             changes.puts.append((*self.token.keys[0], row))
         before = dict(zip(self.keys, rows, strict=True))
+        met = self._find_lock(before)
+        if met is not None:
+            return Changes(met)
         outcomes: list[ItemOutcome | ValidationException] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)
@@ -381,9 +405,16 @@ class GroupWrite:
             for write, outcome in zip(self.writes, outcomes, strict=True)
             if write.table.local_indexes and isinstance(outcome, ItemOutcome)
         ]
-        _change_collections(collections, before, changes)
+        change_collections(collections, before, changes)
         changes.outcome = outcomes
         return changes
+
+    def _find_lock(self, rows: dict[RowKey, bytes | None]) -> LockMet | None:
+        for write in self.writes:
+            row = rows[lock_row(write.row_key)] if write.table.has_locks else None
+            if row is not None and (lock := unpack_lock(row)).attempt != self._attempt:
+                return LockMet(write.table, write.key, lock)
+        return None
 
     def _apply(
         self, write: ItemWrite, row: bytes | None, changes: Changes
@@ -407,10 +438,12 @@ def collection_key(write: ItemWrite) -> RowKey:
     return (table.collections_store, write.row_key[1], key)
 
 
-def _change_collections(
+def change_collections(
     outcomes: Sequence[tuple[RowKey, ItemOutcome]],
     rows: dict[RowKey, bytes | None],
     changes: Changes,
+    *,
+    is_limited: bool = True,
 ) -> None:
     """Bring the sizes of the item collections up to date, within their limit."""
     sizes: dict[RowKey, int] = {}
@@ -423,14 +456,7 @@ def _change_collections(
         size += outcome.collection_bytes
         sizes[key] = size
         outcome.collection_size = size
-        if size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
+        if is_limited and size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
             raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
     for key, size in sizes.items():
         changes.puts.append((*key, pack_tally(size)))
-
-
-async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
-    """Carry out one item write."""
-    outcome = await engine.write(SingleWrite(write, now))
-    assert isinstance(outcome, ItemOutcome)
-    return outcome

@@ -7,7 +7,7 @@ from hashrange.api.items.item_writes import check_write, make_put
 from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Context, Request, Response
 from hashrange.storage.layout import splice
-from hashrange.storage.writes import write_item
+from hashrange.storage.transactions import write_item
 
 
 async def put_item(context: Context, request: Request) -> Response:

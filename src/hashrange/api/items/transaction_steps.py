@@ -24,11 +24,14 @@ from hashrange.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
+from hashrange.storage.lock_steps import Outcome
 from hashrange.storage.tokens import TokenCheck
-from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
+from hashrange.storage.transactions import read_transaction, transact
+from hashrange.storage.writes import CheckWrite, ItemOutcome, ItemWrite
 
 TOO_LARGE: Final = "Transaction request size has exceeded the maximum allowed size"
 _SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
@@ -39,7 +42,6 @@ _CONFLICT: Final = {
 }
 
 Reason = dict[str, Any]
-Outcome = ItemOutcome | ValidationException
 _Bound = TypeVar("_Bound", covariant=True)
 
 
@@ -83,19 +85,31 @@ async def write_all(
         name = f"{context.account}/{context.region}/{request['ClientRequestToken']}"
         token = TokenCheck(name, content, now)
     try:
-        outcomes = await context.engine.write(
-            GroupWrite(writes, is_transaction=True, now=now, token=token)
-        )
+        return await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
         raise _cancelled([_CONFLICT for _ in writes]) from error
-    assert outcomes is None or isinstance(outcomes, list)
-    return outcomes
+
+
+async def read_all(
+    context: Context, tables: Sequence[Table], keys: Sequence[RowKey]
+) -> list[bytes | None]:
+    """Return the rows of items as they were at one moment."""
+    check_distinct(keys)
+    try:
+        rows = await read_transaction(context.engine, tables, keys, context.clock.now())
+    except ConflictError as error:
+        raise _cancelled([_CONFLICT for _ in keys]) from error
+    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(TOO_LARGE)
+    return rows
 
 
 def failure_reason(request: Request, outcome: Outcome) -> Reason:
     """Return why a write cancels its transaction, if it does; `request` is its part of it."""
     if isinstance(outcome, ValidationException):
         return _validation_error(outcome)
+    if not isinstance(outcome, ItemOutcome):
+        return _CONFLICT
     if outcome.matched:
         return _NO_REASON
     reason: Reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}

@@ -24,8 +24,8 @@ from hashrange.api.items.transaction_steps import (
     TOO_LARGE,
     bind_all,
     cancel_if_any,
-    check_distinct,
     failure_reason,
+    read_all,
     report_reads,
     report_repeat,
     report_writes,
@@ -37,8 +37,8 @@ from hashrange.errors import ValidationException
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
-from hashrange.storage.items import item_row, read_items_together
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.items import item_row
+from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.writes import CheckWrite, ItemWrite
 
 _KINDS: dict[str, Kind] = {
@@ -143,10 +143,7 @@ async def transact_get_items(context: Context, request: Request) -> Response:
         for get in gets
     ]
     keys = bind_all(gets, tables)
-    check_distinct(keys)
-    rows = await read_items_together(context.engine, keys)
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    rows = await read_all(context, tables, keys)
     response = report_reads(request, tables, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)

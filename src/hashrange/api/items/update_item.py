@@ -8,7 +8,8 @@ from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Context, Request, Response
 from hashrange.expressions.updates import Update
 from hashrange.storage.layout import splice, unpack_item
-from hashrange.storage.writes import ItemOutcome, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import ItemOutcome
 
 
 async def update_item(context: Context, request: Request) -> Response:
