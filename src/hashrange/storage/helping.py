@@ -10,7 +10,7 @@ import asyncio
 from typing import Final, final
 
 from hashrange.engine.base import STRONG, Decision, Engine
-from hashrange.errors import TransactionConflictException, UnknownOutcomeError
+from hashrange.errors import TransactionConflictException
 from hashrange.storage.ledger import (
     ABORTED,
     COMMITTED,
@@ -22,9 +22,9 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.locks import Lock
+from hashrange.storage.sure_writes import write_surely
 from hashrange.storage.writes import LockMet
 
-_CERTAINTY_ATTEMPTS_MAX: Final = 20
 _WAITS_MAX: Final = 10
 _FIRST_WAIT_SECONDS: Final = 0.001
 _WAIT_SECONDS_MAX: Final = 0.02
@@ -53,16 +53,6 @@ class Patience:
 def conflict() -> TransactionConflictException:
     """Return the answer to a write whose item belongs to a transaction in progress."""
     return TransactionConflictException("Transaction is ongoing for the item")
-
-
-async def write_surely(engine: Engine, decision: Decision) -> object:
-    """Carry out a decision that may be repeated, until its outcome is known."""
-    for _ in range(_CERTAINTY_ATTEMPTS_MAX - 1):
-        try:
-            return await engine.write(decision)
-        except UnknownOutcomeError:
-            await asyncio.sleep(0)
-    return await engine.write(decision)
 
 
 async def write_past_locks(engine: Engine, decision: Decision, now: float) -> object:

@@ -36,7 +36,6 @@ from hashrange.storage.helping import (
     conflict,
     finish_met,
     write_past_locks,
-    write_surely,
 )
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
@@ -54,6 +53,7 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing, Outcome, Preparation
 from hashrange.storage.locks import ATTEMPT_BYTES, CHECK, Lock, lock_row, unpack_lock
+from hashrange.storage.sure_writes import write_surely
 from hashrange.storage.tokens import DIGEST_BYTES, TokenCheck
 from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, LockMet, SingleWrite
 

@@ -21,6 +21,7 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
@@ -141,7 +142,12 @@ class ItemWrite:
         added = (new_row is not None) - (old_row is not None)
         changes.tallies.append((table.store, added, outcome.collection_bytes))
         if table.indexes:
-            outcome.charges, local_bytes = change_indexes(table, old, new, changes, self.unmarked)
+            indexed = Changes() if table.queue_store else changes
+            outcome.charges, local_bytes = change_indexes(
+                table, old, new, (changes, indexed), self.unmarked
+            )
+            if table.queue_store:
+                queue_changes(table, self.row_key[1], indexed, changes)
             outcome.collection_bytes += local_bytes
             for index in self.unmarked:
                 changes.puts.append((*self._mark_key(index), b""))
