@@ -26,6 +26,7 @@ from hashrange.errors import (
 from hashrange.model.keys import index_key
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
 from hashrange.model.schema import Index, Table
+from hashrange.services.index_follower import IndexFollower
 from hashrange.storage.catalog import Catalog, Edit, Editor, end_expiry_fill
 from hashrange.storage.expiry import change_expiry
 from hashrange.storage.index_queue import queue_changes
@@ -52,6 +53,7 @@ class Backfill:
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
+        self._follower = IndexFollower(engine, catalog)
         self._counter = -1
         self._fills: list[Fill] = []
         self._items: dict[Fill, int] = {}  # how many this process has looked at
@@ -96,6 +98,8 @@ class Backfill:
         for shard in range(table.shards):
             if (fill, shard) not in self._filled and await self._fill_shard(fill, target, shard):
                 return True
+        if table.queue_store:
+            await self._follower.drain(table.store, table.shards)
         await self._catalog.change(account, region, name, target.end)
         self._filled -= {(fill, shard) for shard in range(table.shards)}
         items = self._items.pop(fill, 0)

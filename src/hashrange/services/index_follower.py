@@ -18,8 +18,8 @@ from hashrange.storage.index_queue import Operation, unpack_operations
 from hashrange.storage.log import sequence_of
 from hashrange.storage.sure_writes import write_surely
 
-_CHUNK_ROWS: Final = 100
-_CHUNK_BYTES: Final = 1 << 20
+_CHUNK_ROWS: Final = 50  # of 400 kilobytes each at most, and hardly ever
+_UNBOUNDED: Final = 1 << 40
 _END: Final = b"\xff" * (SEQUENCE_BYTES + 1)
 
 _Versioned = tuple[int, bytes, bytes | None, int]
@@ -77,6 +77,12 @@ class IndexFollower:
             done += sum(counts)
         return done
 
+    async def drain(self, space: str, shards: int) -> None:
+        """Do what is in the queues of a table now."""
+        for shard in range(shards):
+            while await self._follow(space, shard) == _CHUNK_ROWS:
+                pass
+
     async def _follow(self, space: str, shard: int) -> int:
         """Do the head of one queue; return how many rows it had."""
         store = space + QUEUE
@@ -87,7 +93,7 @@ class IndexFollower:
             _END,
             reverse=False,
             rows_max=_CHUNK_ROWS,
-            bytes_max=_CHUNK_BYTES,
+            bytes_max=_UNBOUNDED,
             consistency=STRONG,
         )
         if not rows:
