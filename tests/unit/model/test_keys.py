@@ -41,7 +41,7 @@ TABLE = Table(
     sort=SK,
     indexes=(),
     key_types={},
-    epoch=0,
+    version=0,
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.engine.base import STRONG
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import StaleVersionError
 from hashrange.model.keys import index_key, item_key
@@ -72,10 +73,17 @@ def create_index(tables: Tables, **settings: Any) -> None:
 
 async def rows_of(tables: Tables, store: str) -> Rows:
     rows, ended = await tables.engine.range(
-        store, b"", END_OF_KEYS, reverse=False, rows_max=1 << 30, bytes_max=1 << 40
+        store,
+        0,
+        b"",
+        END_OF_KEYS,
+        reverse=False,
+        rows_max=1 << 30,
+        bytes_max=1 << 40,
+        consistency=STRONG,
     )
     assert ended
-    return dict(rows)
+    return {key: row for key, row in rows if key}  # at the empty key is the position of a fill
 
 
 async def check_index(tables: Tables) -> int:
@@ -90,7 +98,7 @@ async def check_index(tables: Tables) -> int:
             expected[key] = index_row(found, stored, row)
     assert await rows_of(tables, found.store) == expected
     size = sum(row_size(row) for row in expected.values())
-    assert await tables.engine.tally(found.store) == (len(expected), size)
+    assert await tables.engine.tally(table.store, 1, found.store) == (len(expected), size)
     return len(expected)
 
 

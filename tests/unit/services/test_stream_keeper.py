@@ -9,6 +9,7 @@ import pytest
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, UnknownOutcomeError
 from hashrange.services import stream_keeper as service
+from hashrange.services.background import Background, Service
 from tests.harness.streams import StreamedTable, seen
 
 HOUR = 3600.0
@@ -194,7 +195,9 @@ def test_the_upkeep_runs_as_a_service() -> None:
     table = StreamedTable()
 
     async def run() -> None:
-        service_task = asyncio.create_task(table.database._streams.run())
+        upkeep = Service("streams", table.database._streams.step, idle_seconds=0.01)
+        background = Background(table.database.engine, [upkeep], [])
+        service_task = asyncio.create_task(background.run())
         await asyncio.sleep(0)
         table.clock.advance(5 * HOUR)
         while len((await service.all_streams(table.database.engine))[0].shards) == 1:

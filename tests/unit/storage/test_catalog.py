@@ -10,12 +10,16 @@ from hashrange.errors import (
     CorruptionError,
     LimitExceededException,
     ResourceNotFoundException,
+    StaleVersionError,
     ValidationException,
 )
+from hashrange.model.keys import item_key
 from hashrange.model.records import unpack_record
 from hashrange.model.schema import Table
+from hashrange.model.values import item_size
 from hashrange.storage import catalog as catalog_module
 from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.writes import PutWrite, write_item
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 
@@ -31,13 +35,36 @@ def test_a_table_is_built_once_and_found_by_name_and_arn() -> None:
     assert table_of(tables, arn) is table
 
 
-def test_a_change_elsewhere_moves_the_epoch_but_keeps_the_table() -> None:
+def test_a_change_elsewhere_moves_the_counter_but_keeps_the_table() -> None:
     tables = Tables()
     tables.create()
     table = table_of(tables)
+    counter = tables.engine.counter()
     tables.create("other")
+    assert tables.engine.counter() > counter
     assert table_of(tables) is table
-    assert table.epoch == tables.engine.epoch()
+
+
+def test_a_change_of_one_table_does_not_refuse_writes_to_another() -> None:
+    tables = Tables()
+    tables.create()
+    tables.create("other")
+    table, other = table_of(tables), table_of(tables, "other")
+    tables.call(
+        "UpdateTimeToLive",
+        TableName="other",
+        TimeToLiveSpecification={"AttributeName": "x", "Enabled": True},
+    )
+    key = {"a": {"S": "p"}, "b": {"S": "s"}}
+
+    async def put(into: Table) -> None:
+        write = PutWrite(into, item_key(into.parts, key), key, None, size=item_size(key))
+        await write_item(tables.engine, write, 0.0)
+
+    asyncio.run(put(table))
+    with pytest.raises(StaleVersionError):
+        asyncio.run(put(other))
+    asyncio.run(put(table_of(tables, "other")))
 
 
 def test_a_change_made_by_another_process_is_seen() -> None:

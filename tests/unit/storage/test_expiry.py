@@ -22,7 +22,7 @@ TABLE = Table(
     sort=None,
     indexes=(),
     key_types={"a": "S"},
-    epoch=0,
+    version=0,
     time_to_live="expires",
 )
 
@@ -88,8 +88,8 @@ def test_the_key_is_as_documented() -> None:
     )
 
 
-def row(second: int) -> tuple[str, bytes]:
-    return "t1x", expiry_key(second, b"k")
+def row(second: int) -> tuple[str, int, bytes]:
+    return "t1.x", 3, expiry_key(second, b"k")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,6 @@ def test_the_row_follows_the_time(
     old: dict[str, Any] | None, new: dict[str, Any] | None, deletes: list[int], puts: list[int]
 ) -> None:
     changes = Changes()
-    change_expiry(TABLE, b"k", old, new, changes)
+    change_expiry(TABLE, ("t1", 3, b"k"), old, new, changes)
     assert changes.deletes == [row(second) for second in deletes]
     assert changes.puts == [(*row(second), b"") for second in puts]

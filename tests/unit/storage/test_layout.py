@@ -58,7 +58,7 @@ def test_size_rows(size: str, row: str) -> None:
 @pytest.mark.parametrize(("name", "time", "request_", "key", "row"), vectors("token rows"))
 def test_token_rows(name: str, time: str, request_: str, key: str, row: str) -> None:
     check = TokenCheck(name, json.loads(request_), float(time))
-    assert check.keys[0][1] == bytes.fromhex(key)
+    assert check.keys[0][2] == bytes.fromhex(key)
     assert check.admit(None, None) == bytes.fromhex(row)
     assert check.admit(bytes.fromhex(row), None) is None
 

@@ -29,7 +29,7 @@ def table_with(view_type: str, bounds: tuple[bytes, ...] = (bytes(4),)) -> Table
         sort=KeyPart("r", "N"),
         indexes=(),
         key_types={"p": "S", "r": "N"},
-        epoch=1,
+        version=1,
         stream=StreamLog("log", view_type, bounds, prefixes),
     )
 
@@ -48,17 +48,17 @@ def logged(
     view_type: str = "NEW_AND_OLD_IMAGES",
     *,
     by_service: bool = False,
-) -> tuple[str, bytes, bytes]:
+) -> tuple[str, int, bytes, bytes]:
     changes = Changes()
     rows = (None if old is None else row_of(old), None if new is None else row_of(new))
     who = (TIME, int(by_service))
-    log_change(table_with(view_type), b"\x80key", new or old or {}, rows, who, changes)
+    log_change(table_with(view_type), ("t", 0, b"\x80key"), new or old or {}, rows, who, changes)
     (append,) = changes.appends
     return append
 
 
 def test_a_change_row_has_the_documented_bytes() -> None:
-    store, prefix, value = logged(item(), item(a={"S": "x"}), by_service=True)
+    store, _, prefix, value = logged(item(), item(a={"S": "x"}), by_service=True)
     assert (store, prefix) == ("log", b"r0000")
     keys = b"\x05\x00\x00\x00" + b'{"p":{"S":"k"},"r":{"N":"1"}}'
     new = b"\x07\x00\x00\x00" + b'{"p":{"S":"k"},"r":{"N":"1"},"a":{"S":"x"}}'
@@ -76,7 +76,7 @@ def test_a_change_row_has_the_documented_bytes() -> None:
 )
 @pytest.mark.parametrize("view_type", ["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"])
 def test_a_change_reads_back(old: Item | None, new: Item | None, kind: int, view_type: str) -> None:
-    _, prefix, value = logged(old, new, view_type)
+    _, _, prefix, value = logged(old, new, view_type)
     change = Change(prefix + NUMBER, value)
     assert (change.kind, change.time, change.sequence) == (kind, TIME, 7)
     assert not change.by_service

@@ -27,7 +27,8 @@ from hashrange.storage.triggers import TriggerStore
 
 _LOGGER = logging.getLogger("hashrange.triggers")
 
-_POLL_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 0.02
+_IDLE_POLL_SECONDS: Final = 0.1
 _RETRY_SECONDS: Final = 1.0
 # For invocations under way when the server stops; what is cut off is delivered again.
 _STOP_SECONDS_MAX: Final = 3.0
@@ -66,7 +67,7 @@ class Triggers:
                 except (CorruptionError, EngineError, UnknownOutcomeError):
                     _LOGGER.exception("triggers cannot be read; it will be tried again")
                     await asyncio.sleep(_RETRY_SECONDS)
-                await asyncio.sleep(_POLL_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS if self._running else _IDLE_POLL_SECONDS)
         finally:
             await self._close()
 

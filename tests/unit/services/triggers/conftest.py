@@ -75,10 +75,9 @@ class World:
         try:
             yield self
         finally:
-            services = self.database._services
-            for service in services:
-                service.cancel()
-            await asyncio.gather(*services, return_exceptions=True)
+            background = self.database._background
+            background.cancel()
+            await asyncio.gather(background, return_exceptions=True)
 
     async def call(self, operation, **request):
         service = "DynamoDBStreams" if "Stream" in operation else "DynamoDB"
