@@ -181,6 +181,10 @@ class ClusterMemoryEngine:
         lease = self._leases[name] = ClusterLease(self, name)
         return lease
 
+    def stores(self) -> list[str]:
+        """Return the names of all stores there are."""
+        return sorted(self._stores)
+
     def holder(self, name: str) -> ClusterLease | None:
         """Return the lease of a name that counts, if somebody has it."""
         return self._leases.get(name)

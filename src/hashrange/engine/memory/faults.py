@@ -72,6 +72,10 @@ class FaultPlan:
         self._rates = rates or Rates()
         self._is_stale_store = is_stale_store
 
+    def calm(self) -> None:
+        """Let nothing go wrong from now on."""
+        self._rates = NO_FAULTS
+
     def answer(self) -> Answer:
         """Return what becomes of an attempt to write."""
         draw = self._random.random()
