@@ -25,6 +25,7 @@ IDENTITY = Identity("local", "000000000000", "us-east-1")
 TABLES = ("left", "right")
 ACCOUNTS = 5
 MONEY = 20
+WITNESS_ROUNDS = 30
 OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 SCHEMA = {
     "AttributeDefinitions": [
@@ -131,6 +132,8 @@ class Bank:
             found[f"touch{number}"] = self.touch(front, account, group)
         for number in range(snapshots):
             found[f"snapshot{number}"] = self.snapshot(number % len(self.fronts))
+        for number in range(snapshots):
+            found[f"witness{number}"] = self.witness(number % len(self.fronts))
         for number in range(4):
             found[f"service{number}"] = self.serve(number % len(self.fronts), rounds=20)
         return found
@@ -170,24 +173,44 @@ class Bank:
                 ReturnValues="ALL_NEW",
             )
             self.touches[account][position] = OK
-            seen = await self.call(
-                front, "GetItem", TableName=table, Key=key_of(name), ConsistentRead=True
-            )
-            assert int(seen["Item"]["n"]["N"]) >= int(answer["Attributes"]["n"]["N"]), "stale"
+            seen = await self.read_strongly(front, account)
+            assert int(seen["n"]["N"]) >= int(answer["Attributes"]["n"]["N"]), "stale read"
         except Failure as failure:
             if failure.status == 400:
                 self.touches[account][position] = REFUSED
 
     async def snapshot(self, front: int) -> None:
         """Sum up all accounts as they are at one moment."""
-        gets = [
-            {"Get": {"TableName": table, "Key": key_of(name)}} for table, name in self.accounts
-        ]
+        gets = [{"Get": {"TableName": table, "Key": key_of(name)}} for table, name in self.accounts]
         try:
             answer = await self.call(front, "TransactGetItems", TransactItems=gets)
         except Failure:
             return
         self.sums.append(sum(int(part["Item"]["money"]["N"]) for part in answer["Responses"]))
+
+    async def witness(self, front: int) -> None:
+        """See that whoever has seen one half of a transfer sees the other one, too."""
+        known: set[str] = set()
+        for _ in range(WITNESS_ROUNDS):
+            account = self.scheduler.random.choice(self.accounts)
+            seen = await self.read_strongly(front, account)
+            for name in [name for name in self.transfers if name in seen and name not in known]:
+                known.add(name)
+                taker, giver, _ = self.transfers[name]
+                other = await self.read_strongly(front, giver if account == taker else taker)
+                assert not other or name in other, "half a transfer seen"
+
+    async def read_strongly(self, front: int, account: Account) -> dict[str, Any]:
+        """Return an account as it is now; nothing if it cannot be read."""
+        table, name = account
+        try:
+            answer = await self.call(
+                front, "GetItem", TableName=table, Key=key_of(name), ConsistentRead=True
+            )
+        except Failure:
+            return {}
+        item: dict[str, Any] = answer["Item"]
+        return item
 
     async def serve(self, front: int, rounds: int) -> None:
         """Do background work beside everybody else."""
@@ -203,7 +226,7 @@ class Bank:
     async def items(self, table: str, **options: Any) -> dict[str, dict[str, Any]]:
         """Return the items of a table or index, by partition key."""
         answer = await self.surely("Scan", TableName=table, **options)
-        assert len({item["p"]["S"] for item in answer["Items"]}) == len(answer["Items"])
+        assert len({item["p"]["S"] for item in answer["Items"]}) == len(answer["Items"]), "index"
         return {item["p"]["S"]: item for item in answer["Items"]}
 
     async def records(self, table: str) -> list[dict[str, Any]]:
@@ -236,7 +259,8 @@ class Bank:
         self._check_transfers(everything)
         self._check_touches(everything)
         for table, items in everything.items():
-            assert await self.items(table, IndexName="local", ConsistentRead=True) == items
+            local = await self.items(table, IndexName="local", ConsistentRead=True)
+            assert local == items, "local index"
             assert await self.items(table, IndexName="global") == items, "index"
             check_replay(await self.records(table), items)
             described = (await self.surely("DescribeTable", TableName=table))["Table"]

@@ -52,7 +52,10 @@ class Scheduler:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._patch.undo()
 
@@ -65,6 +68,19 @@ class Scheduler:
         mortal: str = "",
     ) -> None:
         """Run processes, some at once; those whose names begin with `mortal` may be killed."""
+        try:
+            self._run(processes, at_once, kill_rate, mortal)
+        finally:
+            for process in processes.values():
+                process.close()
+
+    def _run(
+        self,
+        processes: dict[str, Coroutine[Any, Any, None]],
+        at_once: int,
+        kill_rate: float,
+        mortal: str,
+    ) -> None:
         waiting = list(processes)
         self.random.shuffle(waiting)
         active: list[str] = []
