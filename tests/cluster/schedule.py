@@ -7,6 +7,7 @@ step and sometimes a lot. So a seed always gives the same run.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import secrets
 from collections.abc import Coroutine
@@ -48,7 +49,9 @@ class Scheduler:
 
     def __enter__(self) -> Scheduler:
         self._patch.setattr(asyncio, "sleep", pause)
+        # Names of stores and attempts are random, and decide about shards and their order.
         self._patch.setattr(secrets, "token_bytes", self.random.randbytes)
+        self._patch.setattr(os, "urandom", self.random.randbytes)
         return self
 
     def __exit__(

@@ -25,6 +25,11 @@ def test_transactions_of_killed_coordinators_are_finished_or_undone_by_others(se
     assert bank.sums or bank.scheduler.killed
 
 
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_tables_change_and_shards_roll_over_in_the_middle_of_it(seed: int) -> None:
+    run_bank(seed, ROUGH, with_changes=True, touches=40)
+
+
 def test_the_runs_have_all_that_can_happen_in_them() -> None:
     banks = [run_bank(seed, ROUGH) for seed in range(200, 206)]
     outcomes = {outcome for bank in banks for _, _, outcome in bank.transfers.values()}

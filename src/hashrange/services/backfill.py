@@ -120,12 +120,11 @@ class Backfill:
             bytes_max=_CHUNK_BYTES,
             consistency=STRONG,
         )
+        if rows:
+            await self._engine.write(target.chunk([key for key, _ in rows], place))
+            await self._report(fill, target, len(rows))
         if ended:
             self._filled.add((fill, shard))
-        if not rows:
-            return False
-        await self._engine.write(target.chunk([key for key, _ in rows], place))
-        await self._report(fill, target, len(rows))
         return not ended
 
     async def _report(self, fill: Fill, target: _Target, items: int) -> None:
