@@ -16,7 +16,7 @@ from hashrange.api.items.consumed_capacity import (
     wants_collection_metrics,
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
-from hashrange.api.operation import Request, Response
+from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
@@ -28,8 +28,10 @@ from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
+from hashrange.storage.lock_steps import Outcome
 from hashrange.storage.tokens import TokenCheck
-from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
+from hashrange.storage.transactions import read_transaction, transact
+from hashrange.storage.writes import CheckWrite, ItemOutcome, ItemWrite
 
 _SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
 _NO_REASON: Final = {"Code": "None"}
@@ -39,7 +41,6 @@ _CONFLICT: Final = {
 }
 
 Reason = dict[str, Any]
-Outcome = ItemOutcome | ValidationException
 _Bound = TypeVar("_Bound", covariant=True)
 
 
@@ -94,19 +95,30 @@ async def write_all(
         name = f"{context.account}/{context.region}/{request['ClientRequestToken']}"
         token = TokenCheck(name, content, now)
     try:
-        outcomes = await context.engine.write(
-            GroupWrite(writes, is_transaction=True, now=now, token=token)
-        )
+        return await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
         raise _cancelled([_CONFLICT for _ in writes]) from error
-    assert outcomes is None or isinstance(outcomes, list)
-    return outcomes
+
+
+async def read_all(
+    context: Context, tables: Sequence[Table], keys: Sequence[RowKey]
+) -> list[bytes | None]:
+    """Return the rows of items as they were at one moment."""
+    check_distinct(keys)
+    try:
+        rows = await read_transaction(context.engine, tables, keys, context.clock.now())
+    except ConflictError as error:
+        raise _cancelled([_CONFLICT for _ in keys]) from error
+    check_total(row_size(row) for row in rows if row is not None)
+    return rows
 
 
 def failure_reason(request: Request, outcome: Outcome) -> Reason:
     """Return why a write cancels its transaction, if it does; `request` is its part of it."""
     if isinstance(outcome, ValidationException):
         return _validation_error(outcome)
+    if not isinstance(outcome, ItemOutcome):
+        return _CONFLICT
     if outcome.matched:
         return _NO_REASON
     reason: Reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}

@@ -23,9 +23,9 @@ from hashrange.api.items.keys import (
 from hashrange.api.items.transaction_steps import (
     bind_all,
     cancel_if_any,
-    check_distinct,
     check_total,
     failure_reason,
+    read_all,
     report_reads,
     report_repeat,
     report_writes,
@@ -37,8 +37,8 @@ from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
-from hashrange.storage.items import item_row, read_items_together
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.items import item_row
+from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.writes import CheckWrite, ItemWrite
 
 _KINDS: dict[str, Kind] = {
@@ -133,13 +133,10 @@ async def transact_write_items(scope: RequestScope, request: Request) -> Respons
 
 async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
-    context = scope.context
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [await scope.table(get.request["TableName"]) for get in gets]
     keys = bind_all(gets, tables)
-    check_distinct(keys)
-    rows = await read_items_together(context.engine, keys)
-    check_total(row_size(row) for row in rows if row is not None)
+    rows = await read_all(scope.context, tables, keys)
     response = report_reads(scope, request, tables, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
