@@ -28,6 +28,7 @@ from hashrange.engine.sqlite.engine import (
 )
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.neighbours.registry import SERVICES
 from hashrange.services.backfill import Backfill
 from hashrange.services.expiry import Expiry
 from hashrange.services.stream_keeper import StreamKeeper
@@ -43,7 +44,9 @@ from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.neighbour_calls import NeighbourCalls
 from hashrange.wire.protocols.rest_json import RestJson
+from hashrange.wire.services import Neighbours
 from hashrange.wire.trigger_routes import trigger_routes
 
 _LOGGER = logging.getLogger("hashrange.app")
@@ -241,7 +244,10 @@ class Application:
         is_private = is_loopback(settings.host) or settings.credentials is not None
         routes = trigger_routes(database.trigger_store, is_private=is_private)
         rest = RestJson(routes, database.dispatcher, self._authenticator)
-        router = Router(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
+        neighbours = NeighbourCalls(Neighbours(SERVICES), database.dispatcher, self._authenticator)
+        router = Router(
+            database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest, neighbours
+        )
         self._server = Server(router, bounds, database.engine.note_clients)
         self._server.start(listener)
         if self._is_keeper:

@@ -150,7 +150,7 @@ class Scope:
 
     __slots__ = ("access_key", "date", "region", "service", "text")
 
-    def __init__(self, credential: bytes) -> None:
+    def __init__(self, credential: bytes, services: tuple[str, ...] = SERVICES) -> None:
         shown = credential.decode("latin-1")
         parts = shown.rsplit("/", 4)
         if len(parts) != 5:
@@ -163,8 +163,8 @@ class Scope:
         faults = ""
         if not _REGION.fullmatch(self.region):
             faults += f"Credential should be scoped to a valid region, not '{self.region}'. "
-        if self.service not in SERVICES:
-            faults += "Credential should be scoped to correct service: 'dynamodb'. "
+        if self.service not in services:
+            faults += f"Credential should be scoped to correct service: '{services[0]}'. "
         if terminator != "aws4_request":
             faults += (
                 "Credential should be scoped with a valid terminator: 'aws4_request', "

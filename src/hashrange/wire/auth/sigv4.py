@@ -24,7 +24,13 @@ from hashrange.errors import (
     InvalidSignatureException,
     UnrecognizedClientException,
 )
-from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
+from hashrange.wire.auth.authorization import (
+    CREDENTIAL_START,
+    SERVICES,
+    Claim,
+    Scope,
+    read_claim,
+)
 from hashrange.wire.auth.identity import Identity, account_of
 from hashrange.wire.http.messages import SIGNATURE_BYTES, Headers, HttpRequest
 
@@ -56,6 +62,10 @@ class Authenticator(Protocol):
 
     def authenticate(self, request: HttpRequest) -> Identity: ...
 
+    def authenticate_for(self, request: HttpRequest, service: str) -> Identity:
+        """Say who sent a request that must be signed for another service than DynamoDB."""
+        ...
+
 
 @final
 class OpenDoor:
@@ -81,6 +91,11 @@ class OpenDoor:
                 self._identities[start] = identity
         head.identity = identity
         return identity
+
+    def authenticate_for(self, request: HttpRequest, service: str) -> Identity:
+        """Return who the request says it is from; it must say that it is for this service."""
+        scope = Scope(read_claim(request).credential, (service,))
+        return Identity(scope.access_key, account_of(scope.access_key), scope.region)
 
 
 @final
@@ -122,9 +137,19 @@ class Verifier:
 
     def authenticate(self, request: HttpRequest) -> Identity:
         """Return who signed the request."""
+        return self._verify(request, SERVICES)
+
+    def authenticate_for(self, request: HttpRequest, service: str) -> Identity:
+        """Return who signed the request for this service."""
+        return self._verify(request, (service,))
+
+    def _verify(self, request: HttpRequest, services: tuple[str, ...]) -> Identity:
         claim = read_claim(request)
         signer = self._signers.get(claim.credential)
-        scope = Scope(claim.credential) if signer is None else signer.scope
+        if signer is None or signer.scope.service not in services:
+            scope = Scope(claim.credential, services)
+        else:
+            scope = signer.scope
         time = _check_time(claim, scope, self._clock.now())
         if signer is None:
             signer = self._remember(claim.credential, scope)

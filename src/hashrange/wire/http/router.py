@@ -20,8 +20,10 @@ from hashrange.wire.http.messages import (
     HttpRequest,
 )
 from hashrange.wire.http.responses import ResponseWriter
+from hashrange.wire.neighbour_calls import NeighbourCalls
 from hashrange.wire.protocols.json_codec import BodyTooLargeError, encode, inflate
 from hashrange.wire.protocols.rest_json import RestJson
+from hashrange.wire.services import Call
 
 _LOGGER = logging.getLogger("hashrange.requests")
 
@@ -53,6 +55,7 @@ class Router:
         bounds: Bounds,
         region: str,
         rest: RestJson | None = None,
+        neighbours: NeighbourCalls | None = None,
     ) -> None:
         self.writer = ResponseWriter()
         # Set while the server stops, so that clients go elsewhere.
@@ -61,11 +64,20 @@ class Router:
         self._authenticator = authenticator
         self._bounds = bounds
         self._rest = rest
+        self._neighbours = neighbours
         self._logs_requests = _LOGGER.isEnabledFor(logging.DEBUG)
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
     def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
         """Return the coroutine that makes the response to a request."""
+        if (
+            request.head.target[:8] != b"DynamoDB"
+            and request.refusal is None
+            and self._neighbours is not None
+        ):
+            call = self._neighbours.find(request)
+            if call is not None:
+                return self._answer_neighbour(self._neighbours, call)
         if request.head.is_call and request.refusal is None:
             return self._call(request)
         return self._answer(request)
@@ -80,6 +92,11 @@ class Router:
         else:
             answer = self._other(request)
         self._render(request_id, request, answer)
+
+    async def _answer_neighbour(self, neighbours: NeighbourCalls, call: Call) -> None:
+        """Answer a call of a neighbour service."""
+        request_id = self.writer.next_request_id()
+        self._render(request_id, call.request, await neighbours.answer(call, request_id))
 
     async def _call(self, request: HttpRequest) -> None:
         """Answer a call of the API."""

@@ -1,0 +1,183 @@
+"""botocore is the judge: what it sends is read back, and what is written it reads, in all protocols.
+
+For each operation botocore's own serializer makes a request of generated parameters, and the codec
+must return these parameters. The codec writes a generated result, and botocore's own parser must
+return this result.
+"""
+
+import functools
+from urllib.parse import quote, urlencode
+
+import pytest
+from botocore.parsers import create_parser
+from botocore.serialize import create_serializer
+
+from hashrange.wire.http.messages import Head, HttpRequest
+from hashrange.wire.protocols.aws_json import AwsJson
+from hashrange.wire.protocols.codec import Call
+from hashrange.wire.protocols.query import Query, read_form
+from hashrange.wire.protocols.rest_json_codec import RestJsonCodec
+from hashrange.wire.protocols.rest_xml import RestXml
+from hashrange.wire.protocols.rpc_cbor import RpcCbor, address_of
+from hashrange.wire.protocols.service_models import ServiceModels
+from hashrange.wire.protocols.validation import validate
+from hashrange.wire.services import Service
+from tests.unit.wire.protocols.generated import Generator
+
+VERSIONS = {
+    "application-autoscaling": "2016-02-06",
+    "cloudwatch": "2010-08-01",
+    "iam": "2010-05-08",
+    "kms": "2014-11-01",
+    "lambda": "2015-03-31",
+    "s3": "2006-03-01",
+    "sns": "2010-03-31",
+    "sts": "2011-06-15",
+}
+PROTOCOLS = [
+    ("application-autoscaling", "json"),
+    ("cloudwatch", "json"),
+    ("cloudwatch", "query"),
+    ("cloudwatch", "smithy-rpc-v2-cbor"),
+    ("iam", "query"),
+    ("kms", "json"),
+    ("lambda", "rest-json"),
+    ("s3", "rest-xml"),
+    ("sns", "query"),
+    ("sts", "query"),
+]
+CODECS = {codec.name: codec for codec in (AwsJson(), Query(), RpcCbor(), RestJsonCodec(), RestXml())}
+ROUNDS = 3
+
+models = ServiceModels()
+
+
+@functools.cache
+def model_of(service):
+    return models.load(service, VERSIONS[service])
+
+
+def operations_of(service):
+    model = model_of(service)
+    operations = [model.operation(name) for name in sorted(model.operation_names)]
+    return [o for o in operations if not (o.has_event_stream_input or o.has_event_stream_output)]
+
+
+def http_request(serialized):
+    """Return what arrives at the server when botocore sends a serialized request."""
+    url = quote(serialized["url_path"], safe="/%?=&~-_.+:;@!$'()*,")
+    pairs = [
+        (name, item)
+        for name, value in (serialized["query_string"] or {}).items()
+        for item in (value if isinstance(value, list) else [value])
+    ]
+    if pairs:
+        url += ("&" if "?" in url else "?") + urlencode(pairs, quote_via=quote)
+    body = serialized["body"]
+    if isinstance(body, dict):
+        body = urlencode(body)
+    body = body.encode() if isinstance(body, str) else bytes(body or b"")
+    headers = {
+        name.lower().encode(): str(value).encode("latin-1")
+        for name, value in serialized["headers"].items()
+    }
+    return HttpRequest(Head(serialized["method"].encode(), url.encode(), headers), body, True)
+
+
+def call_of(service, protocol, operation, request):
+    """Return the call of a request, with its operation found as the server finds it."""
+    made = Service(service, dict, api_version=VERSIONS[service])
+    name = operation.name
+    if protocol == "json":
+        name = request.head.target.decode().rpartition(".")[2]
+    elif protocol == "smithy-rpc-v2-cbor":
+        name = address_of(request)[1]
+    call = Call(CODECS[protocol], made, name, request)
+    if protocol == "query":
+        call.form = read_form(request, request.body)
+        call.operation = call.form["Action"]
+    call.model = model_of(service)
+    call.operation = call.codec.locate(call, call.model)
+    call.operation_model = call.model.operation(call.operation) if call.operation else None
+    return call
+
+
+@pytest.mark.parametrize(("service", "protocol"), PROTOCOLS)
+def test_every_protocol_of_the_model_is_tried(service, protocol):
+    assert protocol in model_of(service).protocols
+    tried = {p for s, p in PROTOCOLS if s == service}
+    assert tried == set(model_of(service).protocols)
+
+
+@pytest.mark.parametrize(("service", "protocol"), PROTOCOLS)
+def test_what_botocore_sends_is_read_back(service, protocol):
+    serializer = create_serializer(protocol, include_validation=True)
+    for operation in operations_of(service):
+        for number in range(ROUNDS):
+            shape = operation.input_shape
+            generator = Generator(f"{service}.{operation.name}.{number}", fill=(0, 0.5, 1)[number])
+            given = generator.structure(shape) if shape is not None else {}
+            given = sendable(protocol, shape, given)
+            request = http_request(serializer.serialize_to_request(given, operation))
+            call = call_of(service, protocol, operation, request)
+            assert call.operation == operation.name, (call.operation, request.head.url)
+            read = call.codec.read(call, operation)
+            assert read == given, (operation.name, request.head.url, request.body)
+            if shape is not None:
+                validate(shape, read)
+
+
+@pytest.mark.parametrize(("service", "protocol"), PROTOCOLS)
+def test_what_is_written_botocore_reads(service, protocol):
+    parser = create_parser(protocol)
+    for operation in operations_of(service):
+        for number in range(ROUNDS):
+            shape = operation.output_shape
+            seed = f"{service}.{operation.name}.{number}"
+            generator = Generator(seed, milliseconds=True, fill=(0, 0.5, 1)[number])
+            result = generator.structure(shape) if shape is not None else {}
+            result = sendable(protocol, shape, result)
+            request = HttpRequest(Head(b"POST", b"/", {}), b"", True)
+            made = Service(service, dict, api_version=VERSIONS[service])
+            call = Call(CODECS[protocol], made, operation.name, request)
+            call.model, call.operation_model = model_of(service), operation
+            answer = call.codec.write(call, result, "the-request-id")
+            parsed = parsed_by(parser, answer, shape)
+            metadata = parsed.pop("ResponseMetadata")
+            assert parsed == result, (operation.name, answer.body)
+            if protocol == "query":
+                assert metadata["RequestId"] == "the-request-id"
+
+
+def parsed_by(parser, answer, shape):
+    lines = answer.extra.decode("latin-1").split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines if line)
+    if answer.content_type:
+        headers["Content-Type"] = answer.content_type.decode()
+    response = {
+        "status_code": answer.status,
+        "headers": CaseInsensitive(headers),
+        "body": answer.body,
+        "context": {},
+    }
+    return parser.parse(response, shape)
+
+
+class CaseInsensitive(dict):
+    """Headers as botocore's HTTP client hands them over."""
+
+    def __init__(self, headers):
+        super().__init__({name.lower(): value for name, value in headers.items()})
+
+    def __getitem__(self, name):
+        return super().__getitem__(name.lower())
+
+    def get(self, name, default=None):
+        return super().get(name.lower(), default)
+
+    def __contains__(self, name):
+        return super().__contains__(name.lower())
+
+
+def sendable(protocol, shape, value):
+    return value
