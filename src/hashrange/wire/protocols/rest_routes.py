@@ -41,6 +41,7 @@ class Route:
     """Where an operation is found: a pattern for the path, and what must be in the query."""
 
     __slots__ = (
+        "_is_current",
         "_labels",
         "_method",
         "_path",
@@ -54,6 +55,7 @@ class Route:
     def __init__(self, operation: OperationModel) -> None:
         path, _, query = operation.http["requestUri"].partition("?")
         self.name = operation.name
+        self._is_current = not operation.deprecated
         self._method = operation.http["method"].encode()
         self._labels = [match[1] for match in _LABEL.finditer(path)]
         self._path = _pattern(path)
@@ -95,7 +97,7 @@ class Route:
         present = sum(name in query for name in self._required_query)
         present += sum(name in request.headers for name in self._required_headers)
         missing = len(self._required_query) + len(self._required_headers) - present
-        return len(self._query), -missing, present, self.literals
+        return len(self._query), -missing, present, self.literals, self._is_current
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -37,6 +37,7 @@ class OperationModel(Protocol):
     input_shape: Shape | None
     output_shape: Shape | None
     auth_type: str | None
+    deprecated: bool
     has_event_stream_input: bool
     has_event_stream_output: bool
 

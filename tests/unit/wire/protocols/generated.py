@@ -1,7 +1,8 @@
 """Values made from botocore's shapes: deterministic, within the constraints of the model.
 
 Every value is one that a round trip can give back: times are whole milliseconds (whole seconds where
-a protocol has no more), structures are never empty where emptiness cannot be told from absence.
+a protocol has no more), structures and payloads are never empty where emptiness cannot be told from
+absence, and what becomes a part of a header is plain text in lower case.
 """
 
 import random
@@ -13,7 +14,6 @@ LETTERS = string.ascii_letters + string.digits + " <&>\"'é€%+/=,.:"
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 LEVELS_MAX = 6
 LENGTH_MAX = 8
-WORD = set(string.ascii_letters + string.digits)
 
 
 class Generator:
@@ -26,7 +26,7 @@ class Generator:
 
     def structure(self, shape: Any, level: int = 0) -> dict[str, Any]:
         """Return a structure with its required members and some of the others."""
-        required = set(shape.metadata.get("required", ()))
+        required = set(shape.metadata.get("required", ())) | {shape.serialization.get("payload")}
         chosen = {}
         names = [name for name in shape.members if not self._is_left_out(shape.members[name])]
         if shape.metadata.get("union"):
@@ -34,10 +34,14 @@ class Generator:
             required = set(names)
         for name in names:
             member = shape.members[name]
+            if member.serialization.get("location") == "statusCode":
+                chosen[name] = 202
+                continue
             is_deep = level >= LEVELS_MAX and member.type_name in ("structure", "list", "map")
             if name in required or (not is_deep and self._random.random() < self._fill):
                 chosen[name] = self.value(member, level + 1)
-        if not chosen and names and level:
+        is_payload = shape.serialization.get('payload') is not None
+        if not chosen and names and (level or is_payload):
             scalars = [n for n in names if shape.members[n].type_name not in ("structure", "list")]
             name = (scalars or names)[0]
             chosen[name] = self.value(shape.members[name], level + 1)
@@ -55,6 +59,8 @@ class Generator:
         if kind == "list":
             return [self.value(shape.member, level + 1) for _ in range(self._count(shape))]
         if kind == "map":
+            if shape.serialization.get("location"):
+                return {f"key-{number}": "some text" for number in range(self._count(shape))}
             return {
                 self.value(shape.key): self.value(shape.value, level + 1)
                 for _ in range(self._count(shape))

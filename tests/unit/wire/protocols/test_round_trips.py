@@ -6,6 +6,7 @@ return this result.
 """
 
 import functools
+import io
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -48,6 +49,9 @@ PROTOCOLS = [
 ]
 CODECS = {codec.name: codec for codec in (AwsJson(), Query(), RpcCbor(), RestJsonCodec(), RestXml())}
 ROUNDS = 3
+OTHER_HOSTS = {"ListDirectoryBuckets", "WriteGetObjectResponse"}
+# What botocore finds in the headers of every answer of S3 that has a body.
+ALWAYS_READ = {"ContentType": "application/octet-stream", "Metadata": {}}
 
 models = ServiceModels()
 
@@ -60,7 +64,17 @@ def model_of(service):
 def operations_of(service):
     model = model_of(service)
     operations = [model.operation(name) for name in sorted(model.operation_names)]
-    return [o for o in operations if not (o.has_event_stream_input or o.has_event_stream_output)]
+    return [
+        operation
+        for operation in operations
+        if not (
+            operation.has_event_stream_input
+            or operation.has_event_stream_output
+            # A few of S3 have successors at the same address, or are told apart by the host.
+            or operation.deprecated
+            or operation.name in OTHER_HOSTS
+        )
+    ]
 
 
 def http_request(serialized):
@@ -117,7 +131,7 @@ def test_what_botocore_sends_is_read_back(service, protocol):
             shape = operation.input_shape
             generator = Generator(f"{service}.{operation.name}.{number}", fill=(0, 0.5, 1)[number])
             given = generator.structure(shape) if shape is not None else {}
-            given = sendable(protocol, shape, given)
+            given = sendable(protocol, given)
             request = http_request(serializer.serialize_to_request(given, operation))
             call = call_of(service, protocol, operation, request)
             assert call.operation == operation.name, (call.operation, request.head.url)
@@ -136,7 +150,6 @@ def test_what_is_written_botocore_reads(service, protocol):
             seed = f"{service}.{operation.name}.{number}"
             generator = Generator(seed, milliseconds=True, fill=(0, 0.5, 1)[number])
             result = generator.structure(shape) if shape is not None else {}
-            result = sendable(protocol, shape, result)
             request = HttpRequest(Head(b"POST", b"/", {}), b"", True)
             made = Service(service, dict, api_version=VERSIONS[service])
             call = Call(CODECS[protocol], made, operation.name, request)
@@ -144,6 +157,8 @@ def test_what_is_written_botocore_reads(service, protocol):
             answer = call.codec.write(call, result, "the-request-id")
             parsed = parsed_by(parser, answer, shape)
             metadata = parsed.pop("ResponseMetadata")
+            if service == "s3":
+                parsed = {n: v for n, v in parsed.items() if n in result or v != ALWAYS_READ.get(n)}
             assert parsed == result, (operation.name, answer.body)
             if protocol == "query":
                 assert metadata["RequestId"] == "the-request-id"
@@ -154,13 +169,18 @@ def parsed_by(parser, answer, shape):
     headers = dict(line.split(": ", 1) for line in lines if line)
     if answer.content_type:
         headers["Content-Type"] = answer.content_type.decode()
+    payload = shape.serialization.get("payload") if shape is not None else None
+    is_stream = payload is not None and shape.members[payload].type_name == "blob"
     response = {
         "status_code": answer.status,
         "headers": CaseInsensitive(headers),
-        "body": answer.body,
+        "body": io.BytesIO(answer.body) if is_stream else answer.body,
         "context": {},
     }
-    return parser.parse(response, shape)
+    parsed = parser.parse(response, shape)
+    if is_stream:
+        parsed[payload] = parsed[payload].read()
+    return parsed
 
 
 class CaseInsensitive(dict):
@@ -179,5 +199,11 @@ class CaseInsensitive(dict):
         return super().__contains__(name.lower())
 
 
-def sendable(protocol, shape, value):
-    return value
+def sendable(protocol, value):
+    """Return a value without the empty structures that a form has no way to send."""
+    if protocol != "query" or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        return [sendable(protocol, item) for item in value]
+    kept = {name: sendable(protocol, item) for name, item in value.items()}
+    return {name: item for name, item in kept.items() if item != {}}
