@@ -59,7 +59,7 @@ class Service:
     """One service, cheap to make: nothing is loaded before its first request.
 
     `name` is botocore's name of the service, `signing_name` the one in credential scopes.
-    `api_version` and `target_prefix` must be those of botocore's model; requests are routed by them.
+    `api_version` and `target_prefix` route requests; they must be those of botocore's model.
     `rest` is the protocol of a service whose operations are found by path: rest-json or rest-xml.
     """
 

@@ -8,17 +8,14 @@ The steps of a call, which the pipeline puts its own stages between:
     result = await neighbours.run(call, scope)
     answer = neighbours.encode(call, result or error, request_id)
 
-Each step but the first and the last may raise a ClientError, which `encode` takes as well. DynamoDB's
-own requests are not looked at further than their target. What has a target that nobody knows is left
-to DynamoDB, whose answer to it is the same.
+Each step but the first and the last may raise a ClientError, which `encode` takes as well. A JSON
+request with a target that no service has is left to DynamoDB, whose answer to it is the same.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final, final
-from urllib.parse import parse_qsl
 
 from hashrange.errors import ClientError, UnknownOperationException
 from hashrange.limits import CALL_BODY_BYTES_MAX, REQUEST_BODY_BYTES_MAX
@@ -31,16 +28,15 @@ from hashrange.neighbours.service import (
     ServiceError,
 )
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
-from hashrange.wire.protocols import query, rpc_cbor
-from hashrange.wire.protocols.aws_json import AwsJson
+from hashrange.wire.protocols.addresses import (
+    is_form,
+    read_form,
+    rpc_address,
+    signing_service,
+)
 from hashrange.wire.protocols.codec import Call, Codec
 from hashrange.wire.protocols.json_codec import BodyTooLargeError, inflate
-from hashrange.wire.protocols.query import Query
-from hashrange.wire.protocols.rest_json_codec import RestJsonCodec
-from hashrange.wire.protocols.rest_xml import S3, RestXml
-from hashrange.wire.protocols.rpc_cbor import RpcCbor
 from hashrange.wire.protocols.service_models import ServiceModels
-from hashrange.wire.protocols.validation import validate
 
 __all__ = [
     "Call",
@@ -54,18 +50,9 @@ __all__ = [
     "signing_service",
 ]
 
-_CREDENTIAL: Final = re.compile(rb"/\d{8}/[^/,\s]+/([^/,\s]+)/aws4_request")
+# A service that is known by its path-like requests although it is not served.
+_S3: Final = "s3"
 _GZIP: Final = (b"gzip", b"x-gzip", b"deflate")
-
-
-def signing_service(request: HttpRequest) -> str:
-    """Return the service in the credential scope that a request claims, "" if it claims none."""
-    credential = request.head.headers.get(b"authorization", b"")
-    if not credential and b"X-Amz-Credential=" in request.head.url:
-        fields = parse_qsl(request.head.url.partition(b"?")[2], encoding="latin-1")
-        credential = dict(fields).get(b"X-Amz-Credential", b"")
-    match = _CREDENTIAL.search(credential)
-    return match[1].decode("latin-1") if match is not None else ""
 
 
 @final
@@ -78,11 +65,6 @@ class Neighbours:
         self._by_target = {s.target_prefix: s for s in services if s.target_prefix}
         self._by_signing_name = {s.signing_name: s for s in services}
         self._models = ServiceModels()
-        self._json = AwsJson()
-        self._cbor = RpcCbor()
-        self._query = Query()
-        rest: tuple[Codec, ...] = (RestJsonCodec(), RestXml())
-        self._rest = {codec.name: codec for codec in rest}
 
     @property
     def signing_names(self) -> frozenset[str]:
@@ -94,26 +76,26 @@ class Neighbours:
 
         `scope_service` is the service the request was signed for.
         """
-        address = rpc_cbor.address_of(request)
+        address = rpc_address(request)
         if address is not None:
             service = self._by_target.get(address[0])
-            return _prepare(Call(self._cbor, service, address[1], request))
+            return _prepare(Call(_codec("smithy-rpc-v2-cbor"), service, address[1], request))
         if request.head.is_call and request.head.target:
             prefix, _, operation = request.head.target.decode("latin-1").rpartition(".")
             target_service = self._by_target.get(prefix)
             if target_service is None:
                 return None
-            return _prepare(Call(self._json, target_service, operation, request))
-        if query.is_form(request):
+            return _prepare(Call(_codec("json"), target_service, operation, request))
+        if is_form(request):
             return self._find_form(request, scope_service)
         return self._find_path(request, scope_service)
 
     def _find_form(self, request: HttpRequest, scope_service: str) -> Call | None:
-        call = _prepare(Call(self._query, self._of_scope(scope_service), "", request))
+        call = _prepare(Call(_codec("query"), self._of_scope(scope_service), "", request))
         if call.refusal is not None:
             return call
         try:
-            call.form = query.read_form(request, call.body)
+            call.form = read_form(request, call.body)
         except ClientError as error:
             call.refusal = error
             return call
@@ -127,9 +109,9 @@ class Neighbours:
     def _find_path(self, request: HttpRequest, scope_service: str) -> Call | None:
         service = self._of_scope(scope_service)
         if service is not None and service.rest:
-            return _prepare(Call(self._rest[service.rest], service, "", request))
-        if scope_service == S3:
-            return _prepare(Call(self._rest[RestXml.name], None, "", request))
+            return _prepare(Call(_codec(service.rest), service, "", request))
+        if scope_service == _S3:
+            return _prepare(Call(_codec("rest-xml"), None, "", request))
         return None
 
     def _of_scope(self, scope_service: str) -> Service | None:
@@ -152,6 +134,8 @@ class Neighbours:
 
     def decode(self, call: Call) -> None:
         """Read the parameters of an identified call and hold them against the model."""
+        from hashrange.wire.protocols.validation import validate
+
         operation = call.operation_model
         assert operation is not None, "the call was not identified"
         call.parameters = call.codec.read(call, operation)
@@ -178,6 +162,13 @@ class Neighbours:
         except ClientError as error:
             outcome = error
         return self.encode(call, outcome, scope.request_id)
+
+
+def _codec(name: str) -> Codec:
+    # Imported here, so that a server that is only asked for DynamoDB starts without them.
+    from hashrange.wire.protocols.codecs import CODECS
+
+    return CODECS[name]
 
 
 def _prepare(call: Call) -> Call:

@@ -1,8 +1,8 @@
 """CBOR (RFC 8949), as much of it as Smithy's RPC protocol uses.
 
-Read are all major types, definite and indefinite lengths, and tag 1 as a time; other tags are dropped.
-Written are definite lengths only. Reading is bounded: lengths are compared with what is left of the
-input before anything is allocated, nesting and the number of values have limits.
+The reader takes all major types with definite and indefinite lengths, and tag 1 as a time; it drops
+other tags. It is bounded: lengths are compared with what is left of the input before anything is
+allocated, and nesting and the number of values have limits. The writer uses definite lengths only.
 
 Written here because a library would read much more (shared references, arbitrary tags, numbers of
 any size) from untrusted input than the protocol needs.

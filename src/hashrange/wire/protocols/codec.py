@@ -56,7 +56,7 @@ class Call:
 
     @property
     def is_query_mode(self) -> bool:
-        """Whether the client wants the error codes of the query protocol beside those of its own."""
+        """Whether the client wants the error codes of the query protocol, too."""
         return (
             self.model is not None
             and self.model.is_query_compatible

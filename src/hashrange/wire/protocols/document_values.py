@@ -1,8 +1,8 @@
 """Values of self-describing documents (JSON and CBOR) to parameters, and results to documents.
 
 Both follow the shapes of the model. Unknown members and nulls in a request are ignored, as AWS
-ignores them. A value of the wrong type raises SerializationException. A result that does not fit its
-shape is our own bug and fails an assertion.
+ignores them. A value of the wrong type raises SerializationException. A result that does not fit
+its shape is our own bug and raises KeyError or fails an assertion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What protocols need to know about an error: its code in old and new protocols, status and fault."""
+"""Errors as protocols need them: code, code in the query protocol, status, and whose fault."""
 
 from __future__ import annotations
 

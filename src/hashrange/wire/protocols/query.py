@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import Any, Final, final
-from urllib.parse import parse_qsl
 
 from hashrange.errors import ClientError, SerializationException
-from hashrange.limits import CALL_ITEMS_MAX, CALL_LEVELS_MAX
-from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.limits import CALL_LEVELS_MAX
+from hashrange.wire.http.messages import HttpAnswer
 from hashrange.wire.protocols.codec import Call
 from hashrange.wire.protocols.document_values import wire_name
 from hashrange.wire.protocols.error_forms import ErrorForm
@@ -20,39 +19,9 @@ from hashrange.wire.protocols.xml_values import (
 )
 
 TEXT_XML: Final = b"text/xml"
-_FORM: Final = b"application/x-www-form-urlencoded"
 _INDEX_DIGITS_MAX: Final = 9
 # The name space of errors that no service in particular reports.
 _FAULT_NAMESPACE: Final = "http://webservices.amazon.com/AWSFault/2005-15-09"
-
-
-def is_form(request: HttpRequest) -> bool:
-    """Tell whether a request may carry a form: in its body, or in its URL."""
-    head = request.head
-    if head.method == b"GET":
-        return b"Action=" in head.url
-    content_type = head.headers.get(b"content-type", b"").partition(b";")[0]
-    return head.is_call and content_type.strip().lower() == _FORM
-
-
-def read_form(request: HttpRequest, body: bytes) -> dict[str, str]:
-    """Return the fields of URL and body; SerializationException if they are no form."""
-    parts = [request.head.url.partition(b"?")[2]]
-    if request.head.method == b"POST":
-        parts.append(body)
-    fields: dict[str, str] = {}
-    for part in parts:
-        try:
-            pairs = parse_qsl(
-                part.decode("ascii"),
-                keep_blank_values=True,
-                errors="strict",
-                max_num_fields=CALL_ITEMS_MAX,
-            )
-        except ValueError:
-            raise SerializationException("The request is not a valid form") from None
-        fields.update(pairs)
-    return fields
 
 
 @final

@@ -15,7 +15,7 @@ from hashrange.wire.protocols.service_models import OperationModel, ServiceModel
 from hashrange.wire.protocols.xml_document import DECLARATION, escape, read_document
 from hashrange.wire.protocols.xml_values import read_element, write_element
 
-S3: Final = "s3"
+_S3: Final = "s3"
 _S3_NAMESPACE: Final = "http://s3.amazonaws.com/doc/2006-03-01/"
 # What S3 answers to an operation it does not know.
 _S3_UNKNOWN: Final = ("NotImplemented", "A header you provided implies functionality that is not "
@@ -65,7 +65,7 @@ class RestXml:
 
 def _is_s3(call: Call) -> bool:
     """Tell whether a call is for S3; it is the only service without a model that gets here."""
-    return call.service is None or call.service.name == S3
+    return call.service is None or call.service.name == _S3
 
 
 def _read_document(shape: Shape, body: bytes) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final, final
 
 from hashrange.errors import ClientError, SerializationException
-from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.http.messages import HttpAnswer
 from hashrange.wire.protocols import cbor
 from hashrange.wire.protocols.aws_json import error_document
 from hashrange.wire.protocols.codec import Call
@@ -15,22 +14,12 @@ from hashrange.wire.protocols.error_forms import ErrorForm, query_error_line
 from hashrange.wire.protocols.service_models import OperationModel, ServiceModel
 
 CBOR: Final = b"application/cbor"
-_PROTOCOL: Final = b"rpc-v2-cbor"
 # Clients fail if the answer does not repeat it.
 _PROTOCOL_LINE: Final = b"smithy-protocol: rpc-v2-cbor\r\n"
-_PATH: Final = re.compile(rb"/service/([\w.]+)/operation/(\w+)", re.ASCII)
 _UNKNOWN_STATUS: Final = 404
 
 _READER = CborReader()
 _WRITER = CborWriter()
-
-
-def address_of(request: HttpRequest) -> tuple[str, str] | None:
-    """Return service and operation if the request is one of this protocol."""
-    if request.headers.get(b"smithy-protocol") != _PROTOCOL or request.head.method != b"POST":
-        return None
-    match = _PATH.fullmatch(request.head.url.partition(b"?")[0])
-    return (match[1].decode(), match[2].decode()) if match is not None else None
 
 
 @final

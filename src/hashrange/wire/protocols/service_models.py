@@ -1,8 +1,8 @@
 """botocore's service models: loaded when a service is first called, one at a time, then kept.
 
-Importing botocore takes longer and needs more memory than everything else a server loads, so nothing
-here imports it before the first `load`. Loading takes tens of milliseconds: `ServiceModels.ready`
-does it in a thread. The documentation in the models is dropped, as it is most of their size.
+Importing botocore takes longer and needs more memory than the rest of a server, so nothing here
+imports it before the first `load`. Loading takes tens of milliseconds: `ServiceModels.ready` does
+it in a thread. The documentation in the models is dropped, as it is most of their size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values made from botocore's shapes: deterministic, within the constraints of the model.
 
-Every value is one that a round trip can give back: times are whole milliseconds (whole seconds where
-a protocol has no more), structures and payloads are never empty where emptiness cannot be told from
+Every value is one that a round trip can give back: times are whole milliseconds (whole seconds
+where a protocol has no more), structures and payloads are never empty where that looks like
 absence, and what becomes a part of a header is plain text in lower case.
 """
 
@@ -40,7 +40,7 @@ class Generator:
             is_deep = level >= LEVELS_MAX and member.type_name in ("structure", "list", "map")
             if name in required or (not is_deep and self._random.random() < self._fill):
                 chosen[name] = self.value(member, level + 1)
-        is_payload = shape.serialization.get('payload') is not None
+        is_payload = shape.serialization.get("payload") is not None
         if not chosen and names and (level or is_payload):
             scalars = [n for n in names if shape.members[n].type_name not in ("structure", "list")]
             name = (scalars or names)[0]

@@ -1,4 +1,4 @@
-"""botocore is the judge: what it sends is read back, and what is written it reads, in all protocols.
+"""botocore is the judge: what it sends is read back, and it reads what is written.
 
 For each operation botocore's own serializer makes a request of generated parameters, and the codec
 must return these parameters. The codec writes a generated result, and botocore's own parser must
@@ -14,12 +14,9 @@ from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
 from hashrange.wire.http.messages import Head, HttpRequest
-from hashrange.wire.protocols.aws_json import AwsJson
+from hashrange.wire.protocols.addresses import read_form, rpc_address
 from hashrange.wire.protocols.codec import Call
-from hashrange.wire.protocols.query import Query, read_form
-from hashrange.wire.protocols.rest_json_codec import RestJsonCodec
-from hashrange.wire.protocols.rest_xml import RestXml
-from hashrange.wire.protocols.rpc_cbor import RpcCbor, address_of
+from hashrange.wire.protocols.codecs import CODECS
 from hashrange.wire.protocols.service_models import ServiceModels
 from hashrange.wire.protocols.validation import validate
 from hashrange.wire.services import Service
@@ -47,7 +44,6 @@ PROTOCOLS = [
     ("sns", "query"),
     ("sts", "query"),
 ]
-CODECS = {codec.name: codec for codec in (AwsJson(), Query(), RpcCbor(), RestJsonCodec(), RestXml())}
 ROUNDS = 3
 OTHER_HOSTS = {"ListDirectoryBuckets", "WriteGetObjectResponse"}
 # What botocore finds in the headers of every answer of S3 that has a body.
@@ -105,7 +101,7 @@ def call_of(service, protocol, operation, request):
     if protocol == "json":
         name = request.head.target.decode().rpartition(".")[2]
     elif protocol == "smithy-rpc-v2-cbor":
-        name = address_of(request)[1]
+        name = rpc_address(request)[1]
     call = Call(CODECS[protocol], made, name, request)
     if protocol == "query":
         call.form = read_form(request, request.body)
