@@ -58,7 +58,7 @@ class ErrorForm:
             if not (isinstance(error, ServiceError) and error.has_status):
                 fallback = 500 if self.shape.name in model.faults else error.status
                 self.status = self.query_status = traits.get("httpStatusCode", fallback)
-            is_sender = traits.get("senderFault")
+            is_sender = traits.get("senderFault", self.status < 500)
         self.query_code = self.query_code or error.code
         if is_sender is None:
             is_sender = error.is_sender if isinstance(error, ServiceError) else self.status < 500
