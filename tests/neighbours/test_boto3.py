@@ -64,6 +64,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
         ("sts", lambda c: c.get_session_token(), ("InvalidAction", 400)),
         ("iam", lambda c: c.list_users(), ("InvalidAction", 400)),
         ("sns", lambda c: c.list_topics(), ("InvalidAction", 400)),
+        ("ec2", lambda c: c.describe_instances(), ("InvalidAction", 400)),
         ("s3", lambda c: c.list_buckets(), ("NotImplemented", 501)),
         ("s3", lambda c: c.get_object(Bucket="bucket", Key="a/b"), ("NotImplemented", 501)),
     ],

@@ -80,7 +80,8 @@ class NeighbourCalls:
             await self._neighbours.identify(call)
             assert call.service is not None
             identity = self._authenticator.authenticate_for(call.request, call.service.signing_name)
-            self._neighbours.decode(call)
+            self._neighbours.read(call)
+            self._neighbours.check(call)
         except ClientError as error:
             return self._neighbours.encode(call, error, id_text)
         outcome = await self._perform(call, identity, request_id)

@@ -4,7 +4,8 @@ The steps of a call, which the pipeline puts its own stages between:
 
     call = neighbours.find(request, scope_service)   # None: not for a neighbour
     await neighbours.identify(call)                  # loads the model, finds the operation
-    neighbours.decode(call)                          # reads and validates the parameters
+    neighbours.read(call)                            # reads the parameters
+    neighbours.check(call)                           # holds them against the model
     result = await neighbours.run(call, scope)
     answer = neighbours.encode(call, result or error, request_id)
 
@@ -132,15 +133,18 @@ class Neighbours:
         call.operation = name
         call.operation_model = call.model.operation(name)
 
-    def decode(self, call: Call) -> None:
-        """Read the parameters of an identified call and hold them against the model."""
+    def read(self, call: Call) -> None:
+        """Read the parameters of an identified call."""
+        assert call.operation_model is not None, "the call was not identified"
+        call.parameters = call.codec.read(call, call.operation_model)
+
+    def check(self, call: Call) -> None:
+        """Raise ValidationException if the parameters break the constraints of the model."""
         from hashrange.wire.protocols.validation import validate
 
-        operation = call.operation_model
-        assert operation is not None, "the call was not identified"
-        call.parameters = call.codec.read(call, operation)
-        if operation.input_shape is not None:
-            validate(operation.input_shape, call.parameters)
+        assert call.operation_model is not None, "the call was not identified"
+        if call.operation_model.input_shape is not None:
+            validate(call.operation_model.input_shape, call.parameters)
 
     async def run(self, call: Call, scope: Scope) -> Result:
         """Carry out a decoded call."""
@@ -157,7 +161,8 @@ class Neighbours:
         """Take all steps of a call, for those who have no stages between them."""
         try:
             await self.identify(call)
-            self.decode(call)
+            self.read(call)
+            self.check(call)
             outcome: Result | ClientError = await self.run(call, scope)
         except ClientError as error:
             outcome = error

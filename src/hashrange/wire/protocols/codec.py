@@ -16,13 +16,14 @@ class Call:
 
     `service` is None if this server has no such service; such a call can only be refused.
     `operation` is the name the client gave, "" as long as only the model can tell (REST).
-    `model`, `operation_model` and `parameters` are there once the call was decoded.
+    `model`, `operation_model` and `parameters` are there once the call was identified and read.
     """
 
     __slots__ = (
         "body",
         "codec",
         "form",
+        "labels",
         "model",
         "operation",
         "operation_model",
@@ -45,6 +46,8 @@ class Call:
         self.refusal: ClientError | None = None
         # The fields of a query request, which had to be read to find the service.
         self.form: dict[str, str] = {}
+        # The parts of the path of a REST request, which had to be read to find the operation.
+        self.labels: dict[str, str] = {}
         self.model: ServiceModel | None = None
         self.operation_model: OperationModel | None = None
         self.parameters: dict[str, Any] = {}
@@ -71,7 +74,10 @@ class Codec(Protocol):
     def name(self) -> str: ...
 
     def locate(self, call: Call, model: ServiceModel) -> str:
-        """Return the name of the operation that is called, "" if there is none."""
+        """Return the name of the operation that is called, "" if there is none.
+
+        Keeps in the call what it has to read for that.
+        """
         ...
 
     def read(self, call: Call, operation: OperationModel) -> dict[str, Any]:

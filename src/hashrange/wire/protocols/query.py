@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from hashrange.errors import ClientError, SerializationException
-from hashrange.limits import CALL_LEVELS_MAX
+from hashrange.limits import CALL_ITEMS_MAX, CALL_LEVELS_MAX
 from hashrange.wire.http.messages import HttpAnswer
+from hashrange.wire.protocols.addresses import signing_service
 from hashrange.wire.protocols.codec import Call
 from hashrange.wire.protocols.document_values import wire_name
 from hashrange.wire.protocols.error_forms import ErrorForm
 from hashrange.wire.protocols.service_models import OperationModel, ServiceModel, Shape
-from hashrange.wire.protocols.xml_document import escape
+from hashrange.wire.protocols.xml_document import DECLARATION, escape
 from hashrange.wire.protocols.xml_values import (
     entry_names,
     read_scalar,
@@ -19,6 +20,7 @@ from hashrange.wire.protocols.xml_values import (
 )
 
 TEXT_XML: Final = b"text/xml"
+_EC2: Final = "ec2"
 _INDEX_DIGITS_MAX: Final = 9
 # The name space of errors that no service in particular reports.
 _FAULT_NAMESPACE: Final = "http://webservices.amazon.com/AWSFault/2005-15-09"
@@ -49,14 +51,21 @@ class _Field:
 
 def _tree(fields: dict[str, str]) -> _Field:
     root = _Field()
+    count = 0
     for name, text in fields.items():
         field = root
         parts = name.split(".", CALL_LEVELS_MAX)
         if len(parts) > CALL_LEVELS_MAX:
             raise SerializationException("The request is nested too deep")
         for part in parts:
-            field = field.below.setdefault(part, _Field())
+            below = field.below.get(part)
+            if below is None:
+                below = field.below[part] = _Field()
+                count += 1
+            field = below
         field.text = text
+        if count > CALL_ITEMS_MAX:
+            raise SerializationException("The request has too many members")
     return root
 
 
@@ -141,12 +150,25 @@ class Query:
 
     def refuse(self, call: Call, error: ClientError, request_id: str) -> HttpAnswer:
         form = ErrorForm(error, call.model)
+        if call.service is None and signing_service(call.request) == _EC2:
+            return _refuse_ec2(call, form, request_id)
         if form.code == "UnknownOperationException":
             version = call.form.get("Version") or "NO_VERSION_SPECIFIED"
             form.message = f"Could not find operation {call.operation} for version {version}"
         namespace = call.model.namespace if call.model is not None else _FAULT_NAMESPACE
         body = wrapped_error(form, namespace, request_id)
         return HttpAnswer(form.query_status, body, TEXT_XML)
+
+
+def _refuse_ec2(call: Call, form: ErrorForm, request_id: str) -> HttpAnswer:
+    """Return an error as EC2 sends it; its dialect of the protocol is not served otherwise."""
+    message = f"The action {call.operation} is not valid for this web service."
+    body = (
+        f"{DECLARATION}<Response><Errors><Error><Code>{escape(form.query_code)}</Code>"
+        f"<Message>{escape(form.message or message)}</Message></Error></Errors>"
+        f"<RequestID>{escape(request_id)}</RequestID></Response>"
+    )
+    return HttpAnswer(form.query_status, body.encode(), TEXT_XML)
 
 
 def wrapped_error(form: ErrorForm, namespace: str, request_id: str) -> bytes:

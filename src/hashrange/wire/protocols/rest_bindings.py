@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from hashrange.errors import SerializationException
-from hashrange.wire.http.messages import Headers, HttpAnswer
+from hashrange.wire.http.messages import TEXT, HttpAnswer
 from hashrange.wire.protocols import timestamps
 from hashrange.wire.protocols.codec import Call
 from hashrange.wire.protocols.document_values import wire_name
@@ -33,30 +33,32 @@ class RestRouting:
     def __init__(self) -> None:
         self._routes: dict[str, Routes] = {}
 
-    def routes(self, model: ServiceModel) -> Routes:
-        """Return the routes of a service."""
+    def locate(self, call: Call, model: ServiceModel) -> str:
+        """Return the operation of a call, "" if no path matches."""
         routes = self._routes.get(model.service_id)
         if routes is None:
             routes = self._routes[model.service_id] = Routes(model)
-        return routes
+        route = routes.find(call.request)
+        if route is None:
+            return ""
+        call.labels = route.labels(path_of(call.request))
+        return route.name
 
 
 def read_parameters(
-    call: Call, operation: OperationModel, routes: Routes, read_document: ReadDocument
+    call: Call, operation: OperationModel, read_document: ReadDocument
 ) -> dict[str, Any]:
     """Return the parameters from all parts of a request."""
     shape = operation.input_shape
-    route = routes.find(call.request)
-    if shape is None or route is None:
+    if shape is None:
         return {}
-    labels = route.labels(path_of(call.request))
     query = read_query(call.request)
     payload = shape.serialization.get("payload")
     found: dict[str, Any] = {}
     if payload is None and call.body:
         found = read_document(shape, call.body)
     for name, member in shape.members.items():
-        value = _bound_value(member, name, labels, query, call.request.headers)
+        value = _bound_value(member, name, call, query)
         if name == payload:
             value = _read_payload(member, call.body, read_document)
         if value is not None:
@@ -64,13 +66,12 @@ def read_parameters(
     return found
 
 
-def _bound_value(
-    shape: Shape, name: str, labels: dict[str, str], query: Query, headers: Headers
-) -> Any:
+def _bound_value(shape: Shape, name: str, call: Call, query: Query) -> Any:
+    headers = call.request.headers
     location = shape.serialization.get("location")
     known = wire_name(shape, name)
     if location == "uri":
-        return read_scalar(shape, labels[known]) if known in labels else None
+        return read_scalar(shape, call.labels[known]) if known in call.labels else None
     if location == "querystring":
         return _read_query_member(shape, known, query)
     if location == "header":
@@ -149,42 +150,34 @@ def write_result(
     answer = HttpAnswer(operation.http.get("responseCode", 200), b"", b"")
     if shape is None:
         return answer
-    payload = shape.serialization.get("payload")
-    for name, member in shape.members.items():
-        value = result.get(name)
-        if value is None or name == payload:
-            continue
+    unbound = {}
+    for name, value in result.items():
+        member = shape.members[name]
         location = member.serialization.get("location")
+        if value is None:
+            continue
         if location == "statusCode":
             answer.status = value
         elif location in ("header", "headers"):
             _write_header(member, wire_name(member, name), value, answer)
+        else:
+            unbound[name] = value
+    payload = shape.serialization.get("payload")
     if payload is None:
-        body = {
-            name: value
-            for name, value in result.items()
-            if "location" not in shape.members[name].serialization
-        }
-        if body or any("location" not in m.serialization for m in shape.members.values()):
-            _set_body(
-                answer, write_document(shape, f"{operation.name}Response", body), content_type
-            )
-    elif result.get(payload) is not None:
-        _write_payload(answer, shape.members[payload], payload, result[payload], content_type)
-        if not answer.body:
-            member = shape.members[payload]
-            document = write_document(member, wire_name(member, payload), result[payload])
+        if any("location" not in member.serialization for member in shape.members.values()):
+            document = write_document(shape, f"{operation.name}Response", unbound)
             _set_body(answer, document, content_type)
+    elif payload in unbound:
+        member, value = shape.members[payload], unbound[payload]
+        if member.type_name == "blob":
+            _set_body(answer, value, _BINARY)
+        elif member.type_name == "string":
+            _set_body(answer, value.encode(), TEXT)
+        else:
+            _set_body(
+                answer, write_document(member, wire_name(member, payload), value), content_type
+            )
     return answer
-
-
-def _write_payload(
-    answer: HttpAnswer, shape: Shape, name: str, value: Any, content_type: bytes
-) -> None:
-    if shape.type_name == "blob":
-        _set_body(answer, value, _BINARY)
-    elif shape.type_name == "string":
-        _set_body(answer, value.encode(), b"text/plain")
 
 
 def _set_body(answer: HttpAnswer, body: bytes, content_type: bytes) -> None:

@@ -32,13 +32,10 @@ class RestXml:
         self._routing = RestRouting()
 
     def locate(self, call: Call, model: ServiceModel) -> str:
-        route = self._routing.routes(model).find(call.request)
-        return route.name if route is not None else ""
+        return self._routing.locate(call, model)
 
     def read(self, call: Call, operation: OperationModel) -> dict[str, Any]:
-        assert call.model is not None
-        routes = self._routing.routes(call.model)
-        return read_parameters(call, operation, routes, _read_document)
+        return read_parameters(call, operation, _read_document)
 
     def write(self, call: Call, result: dict[str, Any], request_id: str) -> HttpAnswer:
         assert call.model is not None

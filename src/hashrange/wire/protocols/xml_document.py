@@ -71,6 +71,8 @@ class _Builder:
     def __init__(self) -> None:
         self.root: Element | None = None
         self._open: list[Element] = []
+        # The text of the innermost element, in pieces: joining one by one takes squared time.
+        self._texts: list[str] = []
         self._count = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -84,12 +86,17 @@ class _Builder:
         else:
             self.root = element
         self._open.append(element)
+        self._texts.clear()
 
     def end(self, name: str) -> None:
-        self._open.pop()
+        element = self._open.pop()
+        # Text between children means nothing.
+        if not element.children:
+            element.text = "".join(self._texts)
+        self._texts.clear()
 
     def characters(self, text: str) -> None:
-        self._open[-1].text += text
+        self._texts.append(text)
 
     def refuse_document_type(self, *declaration: object) -> None:
         raise SerializationException("A document type is not accepted")

@@ -131,6 +131,14 @@ def test_wrong_fields_of_a_form_are_refused(form):
         read("query", "DescribeAlarms", form)
 
 
+def test_a_form_has_a_largest_number_of_parts():
+    deep = ".x" * (CALL_LEVELS_MAX - 1)
+    count = CALL_ITEMS_MAX // CALL_LEVELS_MAX + 1
+    form = "&".join(f"a{number}{deep}=" for number in range(count)).encode()
+    with pytest.raises(SerializationException, match="too many"):
+        read("query", "DescribeAlarms", form)
+
+
 @pytest.mark.parametrize("body", [b"a=%ff", b"\xff=1", b"a=1&" * (CALL_ITEMS_MAX + 1)])
 def test_what_is_no_form_is_refused(body):
     with pytest.raises(SerializationException):
@@ -211,6 +219,7 @@ def test_a_list_in_a_header_is_split_at_commas_outside_quotes(header, items):
         method=b"GET", url=b"/bucket/key?attributes", x_amz_object_attributes=header
     )
     call = call_of("s3", "rest-xml", "GetObjectAttributes", request)
+    assert call.codec.locate(call, call.model) == "GetObjectAttributes"
     found = call.codec.read(call, call.operation_model)
     assert found == {"Bucket": "bucket", "Key": "key", "ObjectAttributes": items}
 

@@ -20,6 +20,12 @@ def test_names_lose_their_prefixes_and_name_spaces():
     assert root.children[0].attributes == {"kind": "k"}
 
 
+def test_text_between_children_is_dropped_and_long_text_is_kept():
+    root = read_document(b"<a> x <b>" + b"y" * 100_000 + b"&amp;</b> z </a>")
+    assert root.text == ""
+    assert root.children[0].text == "y" * 100_000 + "&"
+
+
 @pytest.mark.parametrize(
     "body",
     [
