@@ -48,7 +48,7 @@ class TargetJson:
             raise UnknownOperationException
         return operation, parameters
 
-    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
         return HttpAnswer(200, encode(response), request.head.content_type or PLAIN_JSON)
 
