@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.api.scope import IN_PROCESS, Peer
-from hashrange.back_off import BackOff
 from hashrange.wire.http.messages import (
     HEADERS_TOO_LARGE,
     MALFORMED,
@@ -80,7 +79,6 @@ class Connection:
     __slots__ = (
         "_answered",
         "_answering",
-        "_back_off",
         "_body",
         "_body_bytes",
         "_chunks",
@@ -91,7 +89,6 @@ class Connection:
         "_is_fresh",
         "_is_half_closed",
         "_is_paused",
-        "_is_recalled",
         "_is_surplus",
         "_parser",
         "_peer",
@@ -110,7 +107,6 @@ class Connection:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._turn = server.turn
-        self._back_off = BackOff()
         self._transport: asyncio.Transport | None = None
         self._parser = HttpRequestParser(self)
         self._peer = IN_PROCESS
@@ -124,8 +120,6 @@ class Connection:
         self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
-        # Whether the last request was one with a known head.
-        self._is_recalled = False
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
@@ -197,7 +191,6 @@ class Connection:
         else:
             server.buffered_bytes += len(request.body)
             self.since = server.now
-            self._is_recalled = True
             self._waiting.append(request)
         if self._waiting and self._answering is None and not self._is_choked:
             self._turn.answer(self)
@@ -205,18 +198,11 @@ class Connection:
             self._pause_reading()
 
     def _read(self, data: bytes) -> None:
-        """Parse what has no known head; remember it, unless that was in vain lately."""
-        if self._is_recalled:
-            self._back_off.note_success()
-            self._is_recalled = False
-        elif self._is_at_start:
-            self._back_off.note_failure()
+        """Parse bytes that do not begin with a known head; cache the head of a whole request."""
         before = len(self._waiting)
         self._parse(data)
-        self._is_at_start = (
-            len(self._waiting) == before + 1
-            and self._back_off.is_due()
-            and self._server.head_cache.learn(data, self._waiting[-1])
+        self._is_at_start = len(self._waiting) == before + 1 and self._server.head_cache.learn(
+            data, self._waiting[-1]
         )
 
     def _parse(self, data: bytes) -> None:
