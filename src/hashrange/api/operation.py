@@ -89,25 +89,32 @@ class Route:
 class Operation:
     """One API operation: its name, the shape of its request, its handler, and its service.
 
-    The service that lists the operation sets `service`.
+    The service that lists the operation sets `service`. `run` carries out a request; for operations
+    that write, again if the catalog changed under it. `is_read` marks operations that never write.
     """
 
-    __slots__ = ("_handler", "check", "check_values", "name", "route", "service", "shape")
+    __slots__ = ("_handler", "check", "check_values", "name", "route", "run", "service", "shape")
 
     service: Service
 
     def __init__(
-        self, name: str, shape: RequestShape, handler: Handler, route: Route | None = None
+        self,
+        name: str,
+        shape: RequestShape,
+        handler: Handler,
+        route: Route | None = None,
+        *,
+        is_read: bool = False,
     ) -> None:
         self.name = name
         self.shape = shape
         self.route = route
         self.check = shape.check
         self.check_values = shape.check_values
+        self.run = handler if is_read else self._run_safely
         self._handler = handler
 
-    async def run(self, scope: RequestScope, request: Request) -> Response:
-        """Carry out a request, again if the catalog changed under it."""
+    async def _run_safely(self, scope: RequestScope, request: Request) -> Response:
         try:
             return await self._handler(scope, request)
         except StaleEpochError:
