@@ -211,9 +211,12 @@ class _Coordinator:
         )
         assert isinstance(verdict, int)
         self._entry.state = verdict
-        await finish_entry(self._engine, self._tables, self._opening.key, self._entry)
+        is_over = await finish_entry(self._engine, self._tables, self._opening.key, self._entry)
         if verdict != wanted:
             return [conflict() for _ in self._writes]  # somebody found it overdue
+        if verdict == COMMITTED and not is_over:
+            # It will be finished by others, but a query would not show all of it yet.
+            raise UnknownOutcomeError("the transaction is committed, but not finished")
         return outcomes
 
     async def _open(self) -> bool:
