@@ -8,9 +8,7 @@ from hashrange.engine.memory.faults import Rates
 from tests.cluster.bank import OK, REFUSED, UNKNOWN, run_bank
 
 USUAL = Rates()
-ROUGH = Rates(
-    conflict=0.15, no_answer=0.15, unsettled=0.05, delay=0.4, stale=0.5, late_counter=0.9
-)
+ROUGH = Rates(conflict=0.15, no_answer=0.15, unsettled=0.05, delay=0.4, stale=0.5, late_counter=0.9)
 
 
 @pytest.mark.parametrize("seed", range(12))
