@@ -36,3 +36,10 @@ def test_the_runs_have_all_that_can_happen_in_them() -> None:
     assert outcomes == {OK, REFUSED, UNKNOWN}
     assert any(bank.scheduler.killed for bank in banks)
     assert any(bank.sums for bank in banks)
+
+
+def test_a_seed_gives_the_same_run_again() -> None:
+    runs = [run_bank(7, ROUGH, with_changes=True) for _ in range(2)]
+    assert runs[0].transfers == runs[1].transfers
+    assert runs[0].sums == runs[1].sums
+    assert runs[0].clock.now() == runs[1].clock.now()

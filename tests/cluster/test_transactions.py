@@ -84,7 +84,7 @@ class Site:
         return {
             "TableName": account[0],
             "Key": key_of(account[1]),
-            "UpdateExpression": "ADD other :one",
+            "UpdateExpression": "ADD visits :one",
             "ExpressionAttributeValues": {":one": {"N": "1"}},
         }
 
