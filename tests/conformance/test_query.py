@@ -475,6 +475,24 @@ def test_a_start_key_lies_in_the_partition(client, numbered, refused):
         )
 
 
+@pytest.mark.beyond_dynamodb_local("it words it in its own way")
+def test_a_start_key_lies_in_the_partition_where_there_is_no_sort_key(client, tables, refused):
+    table = tables.create("p:S", indexes={"by-g": ("g:S",)})
+    client.put_item(TableName=table, Item={"p": {"S": "k"}, "g": {"S": "k"}})
+    values = {":k": {"S": "k"}}
+    text = "The provided starting key is outside query boundaries based on provided conditions"
+    alone = {"KeyConditionExpression": "p = :k", "ExpressionAttributeValues": values}
+    index = {**alone, "KeyConditionExpression": "g = :k", "IndexName": "by-g"}
+    for request, start in (
+        (alone, {"p": {"S": "other"}}),
+        (index, {"p": {"S": "k"}, "g": {"S": "other"}}),
+    ):
+        with refused("ValidationException", text):
+            client.query(TableName=table, **request, ExclusiveStartKey=start)
+    page = client.query(TableName=table, **alone, ExclusiveStartKey={"p": {"S": "k"}})
+    assert page["Items"] == []
+
+
 def test_an_index_has_to_exist(client, numbered, refused):
     text = "The table does not have the specified index: absent"
     with refused("ValidationException", text):

@@ -233,6 +233,7 @@ def test_what_changes_nothing_is_no_record(streamed: Streamed) -> None:
     streamed.put("k", n={"N": "1.0"}, s={"SS": ["b", "a"]})
     streamed.update("k", "SET n = :n", n={"N": "1"})
     streamed.update("k", "REMOVE absent")
+    streamed.update("absent", "REMOVE a")
     streamed.delete("absent")
     assert events(streamed.records()) == [("INSERT", "k")]
 

@@ -72,6 +72,8 @@ class Backfill:
         counter = self._engine.counter()
         if counter != self._counter:
             self._fills = await self._catalog.fills()
+            # An index of the same name may be another one now; positions tell what is filled.
+            self._filled.clear()
             self._counter = counter
         for fill in self._fills:
             try:
@@ -101,7 +103,6 @@ class Backfill:
         if table.queue_store:
             await self._follower.drain(table.store, table.shards)
         await self._catalog.change(account, region, name, target.end)
-        self._filled -= {(fill, shard) for shard in range(table.shards)}
         items = self._items.pop(fill, 0)
         _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
         return True

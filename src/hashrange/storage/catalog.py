@@ -17,6 +17,7 @@ at the records of tables once it has moved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
@@ -29,7 +30,11 @@ from hashrange.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.limits import TABLE_NAME_CHARACTERS_MIN, TABLES_PER_ACCOUNT_MAX
+from hashrange.limits import (
+    TABLE_NAME_CHARACTERS_MAX,
+    TABLE_NAME_CHARACTERS_MIN,
+    TABLES_PER_ACCOUNT_MAX,
+)
 from hashrange.model.keys import successor
 from hashrange.model.records import (
     TIME_TO_LIVE_FILL,
@@ -51,6 +56,10 @@ from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
 
+_is_table: Final = re.compile(
+    r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
+    rf"[a-zA-Z0-9_.-]{{{TABLE_NAME_CHARACTERS_MIN},{TABLE_NAME_CHARACTERS_MAX}}}"
+).fullmatch
 _PAGE_ROWS: Final = 200
 _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
@@ -427,6 +436,12 @@ def _present(row: bytes | None, now: float) -> TableRecord | None:
 
 def resolve_name(account: str, region: str, name: str) -> str:
     """Return the table name meant by a name or an ARN that an account uses in a region."""
+    if _is_table(name) is None:
+        # Only statements come here with such names; elsewhere the shapes of requests refuse them.
+        raise ValidationException(
+            "Invalid table/index name.  Table/index names must be between 3 and 255 characters "
+            "long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+        )
     if ":" in name:
         arn, _, name = name.partition("/")
         _, _, _, arn_region, arn_account, _ = arn.split(":")
@@ -437,11 +452,6 @@ def resolve_name(account: str, region: str, name: str) -> str:
             )
         if arn_region != region:
             raise ResourceNotFoundException("Requested resource not found")
-    elif len(name) < TABLE_NAME_CHARACTERS_MIN:
-        raise ValidationException(
-            "Invalid table/index name.  Table/index names must be between 3 and 255 characters "
-            "long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
-        )
     return name
 
 

@@ -245,7 +245,7 @@ class CheckWrite(ItemWrite):
 
 @final
 class UpdateWrite(ItemWrite):
-    """Edit an item's attributes, creating the item if it is not there.
+    """Edit an item's attributes, creating the item if it is not there and gets any.
 
     `check` is called with the edited item and refuses it by raising. `counts_actions` adds what
     UpdateItem alone counts against the item size limit.
@@ -275,6 +275,9 @@ class UpdateWrite(ItemWrite):
             return Image(old, None, matched=False)
         new = self.key_item if old is None else old
         if self.update is not None:
+            if old is None and self.update.only_takes_away:
+                self._measure(None, None, new)
+                return Image(None, None, is_change=False)
             new = self.update.apply(new)
         size = self._measure(old, row, new)
         if self.table.indexes and self.update is not None:

@@ -1,12 +1,11 @@
-"""What transactions share, whether they are written as actions or as statements.
+"""Transactions: the steps that item actions and statements share.
 
-All of the writes are one decision. What is wrong with one of them cancels the transaction, with a
-reason for each of them.
+All writes are one decision. A fault of one of them cancels the transaction, with a reason for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from hashrange.api.items.consumed_capacity import (
@@ -18,6 +17,7 @@ from hashrange.api.items.consumed_capacity import (
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
     ConflictError,
@@ -33,7 +33,6 @@ from hashrange.storage.tokens import TokenCheck
 from hashrange.storage.transactions import read_transaction, transact
 from hashrange.storage.writes import CheckWrite, ItemOutcome, ItemWrite
 
-TOO_LARGE: Final = "Transaction request size has exceeded the maximum allowed size"
 _SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
 _NO_REASON: Final = {"Code": "None"}
 _CONFLICT: Final = {
@@ -52,17 +51,27 @@ class Part(Protocol[_Bound]):
 
 
 def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
-    """Bind every part to its table; what does not fit cancels the transaction."""
+    """Bind every part to its table; the first that does not fit cancels the transaction."""
     bound: list[_Bound] = []
-    reasons: list[Reason] = []
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
-            reasons.append(_NO_REASON)
         except ValidationException as error:
-            reasons.append(_validation_error(error))
-    cancel_if_any(reasons)
+            reasons = [_NO_REASON] * len(parts)
+            reasons[len(bound)] = _validation_error(error)
+            raise _cancelled(reasons) from None
     return bound
+
+
+def check_total(sizes: Iterable[int]) -> None:
+    """Refuse a transaction that is too large, naming the size at which it came to be."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > TRANSACTION_BYTES_MAX:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
 
 
 def check_distinct(keys: Sequence[RowKey]) -> None:
@@ -72,12 +81,13 @@ def check_distinct(keys: Sequence[RowKey]) -> None:
 
 
 async def write_all(
-    context: Context, request: Request, writes: Sequence[ItemWrite], *, content: object
+    scope: RequestScope, request: Request, writes: Sequence[ItemWrite], *, content: object
 ) -> list[Outcome] | None:
     """Carry out writes together; return their outcomes, or None for a repeated request.
 
     `content` is what a client token stands for.
     """
+    context = scope.context
     check_distinct([write.row_key for write in writes])
     now = context.clock.now()
     token = None
@@ -99,8 +109,7 @@ async def read_all(
         rows = await read_transaction(context.engine, tables, keys, context.clock.now())
     except ConflictError as error:
         raise _cancelled([_CONFLICT for _ in keys]) from error
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    check_total(row_size(row) for row in rows if row is not None)
     return rows
 
 
@@ -138,9 +147,12 @@ def _cancelled(reasons: Sequence[Reason]) -> TransactionCanceledException:
 
 
 def report_writes(
-    request: Request, writes: Sequence[ItemWrite], outcomes: Sequence[Outcome]
+    scope: RequestScope,
+    request: Request,
+    writes: Sequence[ItemWrite],
+    outcomes: Sequence[Outcome],
 ) -> Response:
-    """Return what writes that were carried out consumed."""
+    """Note what the writes of a transaction consumed, and return it if the request asks for it."""
     capacities: dict[str, Capacity] = {}
     metrics: dict[str, list[Any]] = {}
     for write, outcome in zip(writes, outcomes, strict=True):
@@ -149,6 +161,8 @@ def report_writes(
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome, factor=2)
         if write.table.local_indexes and not isinstance(write, CheckWrite):
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    for capacity in capacities.values():
+        capacity.note_writes(scope)
     response = _with_capacity({}, request, list(capacities.values()), "Write")
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
@@ -156,22 +170,27 @@ def report_writes(
 
 
 async def report_repeat(
-    context: Context, request: Request, writes: Sequence[ItemWrite]
+    scope: RequestScope, request: Request, writes: Sequence[ItemWrite]
 ) -> Response:
     """Answer a request that was carried out before: it only reads the items."""
-    rows = await read_items(context.engine, [write.row_key for write in writes], STRONG)
-    return report_reads(request, [write.table for write in writes], rows)
+    keys = [write.row_key for write in writes]
+    rows = await read_items(scope.context.engine, keys, STRONG)
+    return report_reads(scope, request, [write.table for write in writes], rows)
 
 
 def report_reads(
-    request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
+    scope: RequestScope, request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
 ) -> Response:
-    """Return what reads consumed."""
+    """Note what the reads of a transaction consumed, and return it if the request asks for it."""
     capacities: dict[str, Capacity] = {}
     for table, row in zip(tables, rows, strict=True):
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(table.name, Capacity(table))
         capacity.table_units += 2 * read_units(size, consistent=True)
+        if row is not None:
+            scope.note_rows(1, size, 1, size)
+    for capacity in capacities.values():
+        capacity.note_reads(scope)
     return _with_capacity({}, request, list(capacities.values()), "Read")
 
 

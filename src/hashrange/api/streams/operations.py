@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.streams.iterators import ShardIterator, read_sequence
 from hashrange.api.tables.definition_checks import INVALID
 from hashrange.errors import ResourceNotFoundException, ValidationException
@@ -20,11 +21,13 @@ from hashrange.storage.catalog import stream_key, streams_prefix
 from hashrange.storage.log import change_time
 from hashrange.storage.stream_records import describe_change, sequence_text, split_arn
 
+_INVALID_ARN: Final = "Invalid StreamArn"
 _BY_SEQUENCE: Final = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
-async def list_streams(context: Context, request: Request) -> Response:
+async def list_streams(scope: RequestScope, request: Request) -> Response:
     """List the streams of an account's region or of one table, also disabled ones."""
+    context = scope.context
     limit = request.get("Limit", STREAMS_PAGE_MAX)
     if limit > STREAMS_PAGE_MAX:
         raise ValidationException(
@@ -32,13 +35,15 @@ async def list_streams(context: Context, request: Request) -> Response:
         )
     world = (context.account, context.region)
     table = request.get("TableName")
+    if table is not None:
+        scope.touch_table(table)
     prefix = streams_prefix(*world) if table is None else streams_prefix(*world, table)
     after = None
     start = request.get("ExclusiveStartStreamArn")
     if start is not None:
         parts = split_arn(start)
         if parts is None or parts[:2] != world:
-            raise ValidationException("Invalid StreamArn")
+            raise ValidationException(_INVALID_ARN)
         after = stream_key(*parts)
     streams, has_more = await logs.list_streams(
         context.engine, prefix, after=after, streams_max=limit, now=context.clock.now()
@@ -54,8 +59,9 @@ async def list_streams(context: Context, request: Request) -> Response:
     return response
 
 
-async def describe_stream(context: Context, request: Request) -> Response:
+async def describe_stream(scope: RequestScope, request: Request) -> Response:
     """Describe a stream and its shards, parents before their children."""
+    context = scope.context
     limit = request.get("Limit", STREAM_SHARDS_PAGE_MAX)
     if limit > STREAM_SHARDS_PAGE_MAX:
         raise ValidationException(
@@ -66,13 +72,12 @@ async def describe_stream(context: Context, request: Request) -> Response:
     if wanted is not None:
         _check_filter(wanted, start)
     now = context.clock.now()
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shards = sorted(
         [shard for shard in stream.shards if shard.is_kept(now)], key=lambda shard: shard.id
     )
     if wanted is not None:
-        parent = wanted.get("ShardId", "")
-        shards = [shard for shard in shards if shard.parent == parent]
+        shards = [shard for shard in shards if shard.parent == wanted["ShardId"]]
     if start is not None:
         shards = [shard for shard in shards if shard.id > start]
     bounds = await logs.read_bounds(context.engine, stream)
@@ -92,11 +97,12 @@ async def describe_stream(context: Context, request: Request) -> Response:
 
 
 def _check_filter(wanted: dict[str, str], start: str | None) -> None:
-    if "Type" not in wanted:
-        raise ValidationException(
-            "1 validation error detected: Value null at 'shardFilter.type' failed to satisfy "
-            "constraint: Member must not be null"
-        )
+    for member, path in (("Type", "type"), ("ShardId", "shardId")):
+        if member not in wanted:
+            raise ValidationException(
+                f"1 validation error detected: Value null at 'shardFilter.{path}' failed to "
+                "satisfy constraint: Member must not be null"
+            )
     if start is not None:
         raise ValidationException(
             "ShardFilter and ExclusiveStartShardId both should not be specified in the request."
@@ -113,21 +119,26 @@ def _describe_shard(shard: ShardRecord, bounds: logs.Bounds) -> dict[str, Any]:
     return description
 
 
-async def _find(context: Context, arn: str, now: float) -> StreamRecord:
+async def _find(scope: RequestScope, arn: str, now: float) -> StreamRecord:
+    context = scope.context
     parts = split_arn(arn)
-    if parts is not None and parts[:2] == (context.account, context.region):
+    if parts is None:
+        raise ValidationException(_INVALID_ARN)
+    if parts[:2] == (context.account, context.region):
         stream = await logs.find_stream(context.engine, *parts, now)
         if stream is not None:
+            scope.touch(stream.arn)
             return stream
     raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
 
 
-async def get_shard_iterator(context: Context, request: Request) -> Response:
+async def get_shard_iterator(scope: RequestScope, request: Request) -> Response:
     """Return a position in a shard to read records from."""
+    context = scope.context
     kind = request["ShardIteratorType"]
     now = context.clock.now()
     _check_position(request, kind, now)
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shard = stream.shard(request["ShardId"])
     if shard is None or not shard.is_kept(now):
         raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
@@ -185,8 +196,9 @@ async def _check_kept(
         raise logs.trimmed()
 
 
-async def get_records(context: Context, request: Request) -> Response:
+async def get_records(scope: RequestScope, request: Request) -> Response:
     """Return records of a shard in order, and the position after them."""
+    context = scope.context
     limit = request.get("Limit", STREAM_RECORDS_PAGE_MAX)
     if limit > STREAM_RECORDS_PAGE_MAX:
         raise ValidationException(
@@ -194,7 +206,7 @@ async def get_records(context: Context, request: Request) -> Response:
         )
     now = context.clock.now()
     iterator = ShardIterator.unpack(request["ShardIterator"], now)
-    stream = await _find(context, iterator.arn, now)
+    stream = await _find(scope, iterator.arn, now)
     shard = next((shard for shard in stream.shards if shard.number == iterator.shard), None)
     if shard is None or not shard.is_kept(now):
         raise logs.trimmed()
@@ -207,6 +219,8 @@ async def get_records(context: Context, request: Request) -> Response:
         now=now,
         from_horizon=iterator.from_horizon,
     )
+    size = sum(change.size for change in page.changes)
+    scope.note_rows(len(page.changes), size, len(page.changes), size)
     response: Response = {"Records": [describe_change(stream, change) for change in page.changes]}
     if page.position is not None:
         following = ShardIterator(

@@ -6,6 +6,7 @@ import uuid
 from typing import Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import (
     check_billing,
     check_changeable,
@@ -14,12 +15,12 @@ from hashrange.api.tables.definition_checks import (
     check_offered,
     check_on_demand,
     check_table_keys,
-    check_tags,
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
 from hashrange.api.tables.new_records import encryption_key, make_index, make_throughput, new_store
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
+from hashrange.api.tables.tag_rules import check_tags
 from hashrange.errors import ResourceInUseException
 from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Delays, Edit, resolve_name
@@ -28,11 +29,13 @@ _LOCAL: Final = "LocalSecondaryIndexes"
 _GLOBAL: Final = "GlobalSecondaryIndexes"
 
 
-async def create_table(context: Context, request: Request) -> Response:
+async def create_table(scope: RequestScope, request: Request) -> Response:
     """Create a table with its indexes; it is CREATING in the answer, whatever the delays."""
+    context = scope.context
     _check(request)
     now = context.clock.now()
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     record = _make_record(context, name, request, now)
     edit = Edit(record, creates=record.stores())
     stream = request.get("StreamSpecification")
@@ -75,8 +78,13 @@ def _make_record(context: Context, name: str, request: Request, now: float) -> T
     billing_mode = request.get("BillingMode", "PROVISIONED")
     tags = request.get("Tags", ())
     store, shards = new_store(), context.engine.capabilities.shards
-    indexes = [make_index(index, shards, store) for index in request.get(_LOCAL, ())]
-    indexes += [make_index(index, shards) for index in request.get(_GLOBAL, ())]
+    indexes = [
+        make_index(index, shards, f"{store}.{new_store()}", is_global=False)
+        for index in request.get(_LOCAL, ())
+    ]
+    indexes += [
+        make_index(index, shards, new_store(), is_global=True) for index in request.get(_GLOBAL, ())
+    ]
     return TableRecord(
         name=name,
         id=str(uuid.uuid4()),

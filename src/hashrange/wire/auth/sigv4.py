@@ -1,9 +1,9 @@
-"""Signature Version 4: decides who sent a request.
+"""Signature Version 4: the authenticators of the request pipeline.
 
-Without credentials (`OpenDoor`) a request must be well formed but may be signed with anything. With
-them (`Verifier`) the key must be a known one, the time within fifteen minutes, and the signature
-right. What is derived from a credential scope is kept, so that a verification costs two hashes and
-one HMAC. Failures carry AWS's error types and texts.
+`OpenDoor`, for servers without credentials, wants a well-formed signature but does not verify it.
+`Verifier` wants a known access key, a time within fifteen minutes, and a correct signature. Either
+way the credential scope must name the service of the request. Signing keys are cached, so that a
+verification costs two hashes and one HMAC. Errors have AWS's types and texts.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from functools import lru_cache
 from hashlib import sha256
 from operator import itemgetter
 from time import gmtime, strftime, strptime
-from typing import Final, Protocol, final
+from typing import Final, final
 from urllib.parse import quote, unquote_to_bytes
 
+from hashrange.api.scope import Caller
 from hashrange.clock import Clock
 from hashrange.errors import (
     IncompleteSignatureException,
     InvalidSignatureException,
     UnrecognizedClientException,
 )
+from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
-from hashrange.wire.auth.identity import Identity, account_of
-from hashrange.wire.http.messages import SIGNATURE_BYTES, Headers, HttpRequest
+from hashrange.wire.http.messages import Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
@@ -38,7 +39,7 @@ _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 @final
 class Credential:
-    """What the server knows of an access key."""
+    """A known access key with its secret."""
 
     __slots__ = ("access_key", "account", "secret", "token")
 
@@ -51,46 +52,40 @@ class Credential:
         self.token = token.encode() if token else None
 
 
-class Authenticator(Protocol):
-    """Says who sent a request, or raises the error AWS answers."""
-
-    def authenticate(self, request: HttpRequest) -> Identity: ...
-
-
 @final
 class OpenDoor:
-    """Accepts whatever is well formed: the account and region are what the request claims."""
+    """Accepts every well-formed signature: account and region are what the request claims."""
 
     def __init__(self) -> None:
-        self._identities: dict[bytes, Identity] = {}
+        self._callers: dict[bytes, Caller] = {}
 
-    def authenticate(self, request: HttpRequest) -> Identity:
-        """Return who the request says it is from."""
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
+        """Return the caller that the request names."""
         head = request.head
-        # All but the signature itself is the same in all requests that a client signs with a key
-        # on one day; it was found well formed when it was remembered.
-        header = head.headers.get(b"authorization", b"")
-        start = header[:-SIGNATURE_BYTES]
-        identity = self._identities.get(start)
-        if identity is None or b"x-amz-date" not in head.headers or head.url != b"/":
-            scope = Scope(read_claim(request).credential)
-            identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
+        start = head.authorization_start
+        caller = self._callers.get(start)
+        if caller is None or caller.signing_name != signing_name or not head.is_plainly_signed:
+            scope = Scope(read_claim(request).credential, signing_name)
+            account = account_of(scope.access_key)
+            caller = root_caller(scope.access_key, account, scope.region, signing_name)
+            # Only well-formed headers are cached.
             if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
-                if len(self._identities) >= _CACHE_MAX:
-                    self._identities.clear()
-                self._identities[start] = identity
-        head.identity = identity
-        return identity
+                if len(self._callers) >= _CACHE_MAX:
+                    self._callers.clear()
+                self._callers[start] = caller
+        return caller
 
 
 @final
 class _Signer:
-    """A known key in one scope: whose it is, and the key its signatures are made with."""
+    """A known access key in one credential scope, with the signing key derived from both."""
 
-    __slots__ = ("_inner", "_outer", "identity", "scope", "token")
+    __slots__ = ("_inner", "_outer", "caller", "scope", "token")
 
     def __init__(self, credential: Credential, scope: Scope) -> None:
-        self.identity = Identity(credential.access_key, credential.account, scope.region)
+        self.caller = root_caller(
+            credential.access_key, credential.account, scope.region, scope.service
+        )
         self.scope = scope
         self.token = credential.token
         key = f"AWS4{credential.secret}".encode()
@@ -120,25 +115,30 @@ class Verifier:
         self._clock = clock
         self._signers: dict[bytes, _Signer] = {}
 
-    def authenticate(self, request: HttpRequest) -> Identity:
-        """Return who signed the request."""
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
+        """Return the caller that signed the request."""
         claim = read_claim(request)
         signer = self._signers.get(claim.credential)
-        scope = Scope(claim.credential) if signer is None else signer.scope
-        time = _check_time(claim, scope, self._clock.now())
+        time = _check_time(claim, self._clock.now())
+        if signer is None or signer.scope.service != signing_name:
+            signer = None
+            scope = Scope(claim.credential, signing_name)
+        else:
+            scope = signer.scope
+        _check_scope_date(scope, time)
         if signer is None:
             signer = self._remember(claim.credential, scope)
         if signer.token != claim.token:
             raise _unrecognized()
         digest = sha256(_canonical_request(request, claim)).hexdigest()
-        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time, scope.text, digest.encode())
+        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time.encode(), scope.text, digest.encode())
         if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided. "
                 "Check your AWS Secret Access Key and signing method. "
                 "Consult the service documentation for details."
             )
-        return signer.identity
+        return signer.caller
 
     def _remember(self, claimed: bytes, scope: Scope) -> _Signer:
         credential = self._credentials.get(scope.access_key)
@@ -154,14 +154,17 @@ def _unrecognized() -> UnrecognizedClientException:
     return UnrecognizedClientException("The security token included in the request is invalid.")
 
 
-def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
-    """Return the request's time in its basic ISO form, once it is found to be current."""
-    time, seconds = _parse_time(claim.time)
+def _check_scope_date(scope: Scope, time: str) -> None:
     if time[:8] != scope.date:
         raise InvalidSignatureException(
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
             f"from HTTP: '{scope.date}' != '{time[:8]}', from '{time}'."
         )
+
+
+def _check_time(claim: Claim, now: float) -> str:
+    """Return the request's time in its basic ISO form, once it is found to be current."""
+    time, seconds = _parse_time(claim.time)
     allowed = _SKEW_SECONDS
     if claim.expires is not None:
         allowed = _parse_expires(claim.expires)
@@ -175,7 +178,7 @@ def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
             f"Signature not yet current: {time} is still later than {_iso(now + _SKEW_SECONDS)} "
             f"({_iso(now)} + {_SKEW_SECONDS // 60} min.)"
         )
-    return time.encode()
+    return time
 
 
 def _parse_expires(text: str) -> int:

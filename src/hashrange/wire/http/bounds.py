@@ -1,4 +1,4 @@
-"""Every bound of the HTTP router, so that no client can make the server hang, grow or fall over."""
+"""The bounds of the HTTP server, which protect it from slow, greedy and hostile clients."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hashrange.limits import REQUEST_BODY_BYTES_MAX
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one server process accepts; the defaults suit one machine."""
+    """The limits of one server process; the defaults suit one machine."""
 
-    header_bytes_max: int = 64 * 1024
+    header_bytes_max: int = 16 * 1024
     body_bytes_max: int = REQUEST_BODY_BYTES_MAX
     # Beyond this many connections a request is answered with 503; beyond twice as many, the
     # connection is dropped unanswered.
@@ -32,9 +32,6 @@ class Bounds:
     write_seconds: float = 60
     # After a refusal: how long what the client still sends is read and thrown away.
     linger_seconds: float = 3
-    # After an answer to a client that was alone: how long its next request is waited for awake. Not
-    # where the client may be a thread of the same process.
-    awake_seconds: float = 0
     # How long a stop waits for what is in flight.
     stop_seconds: float = 20
 

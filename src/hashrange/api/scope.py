@@ -1,0 +1,202 @@
+"""What the server knows about one request: its caller, its resources, its cost and its outcome.
+
+The pipeline makes a scope when a request arrives, every stage reads and completes it, handlers add
+what they touched and consumed, and the recorder sees it last. One request, one scope: nothing here
+is shared or locked.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Final, final
+
+from hashrange.api.operation import Context
+from hashrange.clock import Clock
+from hashrange.engine.base import Engine
+from hashrange.model.schema import Table
+
+Consumed = tuple[str, str | None, float, float]
+"""Table name, index name (None for the table itself), read units and write units."""
+
+
+@final
+class Caller:
+    """The sender of a request: its principal, and the region and service it signed for.
+
+    `world` is account and region: the tables of one world are isolated from those of all others.
+    """
+
+    __slots__ = ("access_key", "account", "arn", "region", "signing_name", "world")
+
+    def __init__(
+        self, access_key: str, account: str, arn: str, region: str, signing_name: str
+    ) -> None:
+        self.access_key = access_key
+        self.account = account
+        self.arn = arn
+        self.region = region
+        self.signing_name = signing_name
+        self.world = (account, region)
+
+
+NOBODY: Final = Caller("", "", "", "", "")
+"""The caller of a request that is not authenticated."""
+
+
+@final
+class Peer:
+    """The client's end of a connection: its IP address, and whether the connection uses TLS."""
+
+    __slots__ = ("address", "is_secure")
+
+    def __init__(self, address: str, *, is_secure: bool) -> None:
+        self.address = address
+        self.is_secure = is_secure
+
+
+IN_PROCESS: Final = Peer("", is_secure=False)
+"""The peer of a request that came through no socket."""
+
+
+@final
+class RequestScope:
+    """One request on its way through the stages.
+
+    `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
+    sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
+    `error` is the error type of the answer, empty when the request succeeded. Sizes are in bytes as
+    DynamoDB counts them.
+    """
+
+    __slots__ = (
+        "caller",
+        "consumed",
+        "context",
+        "ended",
+        "error",
+        "examined_bytes",
+        "examined_count",
+        "operation",
+        "peer",
+        "raw_request_id",
+        "resources",
+        "returned_bytes",
+        "returned_count",
+        "service",
+        "started",
+        "status",
+        "trace",
+    )
+
+    context: Context
+    ended: float
+    operation: str
+    service: str
+    status: int
+
+    def __init__(self, raw_request_id: bytes, peer: Peer, trace: bytes) -> None:
+        self.started = perf_counter()
+        self.raw_request_id = raw_request_id
+        self.peer = peer
+        self.trace = trace
+        self.caller = NOBODY
+        self.resources: list[str] = []
+        self.consumed: list[Consumed] = []
+        self.examined_count = 0
+        self.examined_bytes = 0
+        self.returned_count = 0
+        self.returned_bytes = 0
+        self.error = ""
+
+    @property
+    def account(self) -> str:
+        """The account of the caller."""
+        return self.caller.account
+
+    @property
+    def region(self) -> str:
+        return self.caller.region
+
+    @property
+    def access_key(self) -> str:
+        return self.caller.access_key
+
+    @property
+    def principal_arn(self) -> str:
+        return self.caller.arn
+
+    @property
+    def request_id(self) -> str:
+        return self.raw_request_id.decode()
+
+    @property
+    def source_address(self) -> str:
+        """The IP address of the client; empty inside one process."""
+        return self.peer.address
+
+    @property
+    def clock(self) -> Clock:
+        return self.context.clock
+
+    @property
+    def engine(self) -> Engine:
+        return self.context.engine
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the request took, from its complete arrival to its encoded answer."""
+        return self.ended - self.started
+
+    def known_table(self, name: str) -> Table | None:
+        """Return an active table if it was used since the catalog last changed."""
+        context = self.context
+        table = context.catalog.known_table(context.account, context.region, name)
+        if table is not None:
+            # Only operations on a single table come here.
+            self.resources.append(table.arn)
+        return table
+
+    async def table(self, name: str) -> Table:
+        """Return an active table by its name or ARN; `known_table` is the quick way."""
+        table = await self.context.table(name)
+        self.touch(table.arn)
+        return table
+
+    def touch(self, arn: str) -> None:
+        """Note a resource of this request."""
+        if arn not in self.resources:
+            self.resources.append(arn)
+
+    def touch_table(self, name: str) -> None:
+        """Note a table of the caller's account and region by its name."""
+        self.touch(f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}")
+
+    def note_read(self, table: str, units: float, index: str | None = None) -> None:
+        """Note read units consumed from a table or one of its indexes."""
+        self.consumed.append((table, index, units, 0.0))
+
+    def note_write(self, table: str, units: float, index: str | None = None) -> None:
+        """Note write units consumed from a table or one of its indexes."""
+        self.consumed.append((table, index, 0.0, units))
+
+    def note_only_item(self, table: str, units: float, size: int) -> None:
+        """Note the read of the only item of a request, which was found."""
+        self.consumed.append((table, None, units, 0.0))
+        self.examined_count = self.returned_count = 1
+        self.examined_bytes = self.returned_bytes = size
+
+    def note_rows(
+        self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
+    ) -> None:
+        """Add to the counts and sizes of the rows examined and returned."""
+        self.examined_count += examined_count
+        self.examined_bytes += examined_bytes
+        self.returned_count += returned_count
+        self.returned_bytes += returned_bytes
+
+    def forget_attempt(self) -> None:
+        """Drop what a handler noted before its attempt was given up."""
+        self.resources.clear()
+        self.consumed.clear()
+        self.examined_count = self.examined_bytes = 0
+        self.returned_count = self.returned_bytes = 0

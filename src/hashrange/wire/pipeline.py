@@ -1,0 +1,167 @@
+"""The request pipeline: the path of every request from its bytes to its answer.
+
+    decode → authenticate → authorise → admit → run → encode → record
+
+A codec decodes and encodes for one protocol; the stages between are the same for all services (see
+`stages`). The order of errors is AWS's: unreadable body, unknown operation, authentication,
+mistyped members (also inside attribute values), constraints, then authorisation, admission and the
+operation's own checks. Attribute values are not walked for types before the handler runs, because
+its own checks do that for good requests; they are walked when it complains, to find the error that
+AWS reports first.
+
+The only catch-all of the server is in `Pipeline.answer`, which raises nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Final, Protocol, final
+
+from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import Caller, RequestScope
+from hashrange.errors import (
+    ClientError,
+    ConflictError,
+    InternalServerError,
+    ResourceNotFoundException,
+    SerializationException,
+    StorageFullError,
+    TransactionConflictException,
+    ValidationException,
+)
+from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
+
+_LOGGER: Final = logging.getLogger("hashrange.pipeline")
+
+# Contexts are small, but a client that invents regions must not grow the server.
+_CONTEXTS_MAX: Final = 4096
+
+
+class ServiceNames(Protocol):
+    """The names of a service: its own, and the one in the credential scope of signatures."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def signing_name(self) -> str: ...
+
+
+class Operation(Protocol):
+    """An operation, as the pipeline sees it; `api.operation.Operation` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def service(self) -> ServiceNames: ...
+
+    @property
+    def check(self) -> Callable[[Request], None]: ...
+
+    @property
+    def check_values(self) -> Callable[[Request], None]: ...
+
+    def run(self, scope: RequestScope, request: Request) -> Awaitable[Response]: ...
+
+
+Decoded = tuple[Operation, Request | None]
+"""An operation and its parameters; None for the parameters of a request without a body."""
+
+
+class Codec(Protocol):
+    """One protocol: from an HTTP request to an operation and its parameters, and back."""
+
+    def decode(self, request: HttpRequest, scope: RequestScope) -> Decoded | Awaitable[Decoded]:
+        """Return the operation and its parameters.
+
+        Sets service and operation in the scope also when it refuses, empty if they are unknown.
+        """
+
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
+        """Return the answer of an operation that succeeded."""
+
+    def encode_error(
+        self, request: HttpRequest, scope: RequestScope, error: ClientError
+    ) -> HttpAnswer:
+        """Return the answer to a request that was refused or failed."""
+
+
+@final
+class Pipeline:
+    """Takes requests through the stages; one per server process."""
+
+    def __init__(self, stages: Stages, make_context: Callable[[str, str], Context]) -> None:
+        self._authenticate = stages.authenticator.authenticate
+        # Trivial stages are left out, since this is the path of every request.
+        self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
+        self._admission = None if type(stages.admission) is Unlimited else stages.admission
+        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
+        self._make_context = make_context
+        self._contexts: dict[tuple[str, str], Context] = {}
+
+    async def answer(self, request: HttpRequest, codec: Codec, request_id: bytes) -> HttpAnswer:
+        """Carry out a request and return its answer."""
+        scope = RequestScope(request_id, request.peer, request.head.trace)
+        try:
+            decoded = codec.decode(request, scope)
+            operation, parameters = decoded if isinstance(decoded, tuple) else await decoded
+            found = self._authenticate(request, operation.service.signing_name)
+            caller = found if isinstance(found, Caller) else await found
+            scope.caller = caller
+            scope.context = self._contexts.get(caller.world) or self._context(caller)
+            if parameters is None:
+                raise SerializationException
+            try:
+                operation.check(parameters)
+                if self._authoriser is not None:
+                    waiting = self._authoriser.authorise(scope, parameters)
+                    if waiting is not None:
+                        await waiting
+                if self._admission is not None:
+                    waiting = self._admission.admit(scope, parameters)
+                    if waiting is not None:
+                        await waiting
+                response = await operation.run(scope, parameters)
+                answer = codec.encode(request, scope, response)
+            except (ValidationException, ResourceNotFoundException):
+                operation.check_values(parameters)
+                raise
+        except ClientError as error:
+            answer = _refuse(request, codec, scope, error)
+        except Exception as error:
+            answer = _refuse(request, codec, scope, _explain(error, scope))
+        if self._recorder is not None:
+            scope.status = answer.status
+            scope.ended = perf_counter()
+            self._recorder.record(scope)
+        return answer
+
+    def _context(self, caller: Caller) -> Context:
+        if len(self._contexts) >= _CONTEXTS_MAX:
+            self._contexts.clear()
+        context = self._make_context(caller.account, caller.region)
+        self._contexts[caller.world] = context
+        return context
+
+
+def _refuse(
+    request: HttpRequest, codec: Codec, scope: RequestScope, error: ClientError
+) -> HttpAnswer:
+    scope.error = error.code
+    return codec.encode_error(request, scope, error)
+
+
+def _explain(error: Exception, scope: RequestScope) -> ClientError:
+    """Return what a client is told about a failure of the server, which is logged."""
+    if isinstance(error, ConflictError):
+        return TransactionConflictException("Transaction is ongoing for the item")
+    request = f"request {scope.request_id} ({scope.service or 'unknown'}.{scope.operation})"
+    if isinstance(error, StorageFullError):
+        _LOGGER.error("%s found no room left in storage: %s", request, error)
+        return InternalServerError("There is no room left in the storage of this server")
+    _LOGGER.error("%s failed", request, exc_info=error)
+    return InternalServerError("Internal server error")
