@@ -89,7 +89,7 @@ def test_strong_reads_that_ignore_locks_are_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_forgetting_write_ids_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shard, "was_applied", lambda self, write_id, expected: False)
+    monkeypatch.setattr(Shard, "was_applied", lambda self, step: False)
     assert find_violation()
 
 
