@@ -45,7 +45,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     # Written out for the common case, as this is the most frequent request.
     units = 0.5
     if size > READ_UNIT_BYTES or not is_plain:
-        units = read_units(size, consistent=request.get("ConsistentRead", False))
+        units = read_units(size, consistent=consistent)
     scope.consumed.append((table.name, None, units, 0.0))
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
