@@ -100,12 +100,18 @@ class Design:
     def parameters_of(self, pattern: AccessPattern) -> tuple[str, ...]:
         """Return the names of all parameters of a pattern that come from keys and expressions.
 
-        Shard fields of a query are left out: they are enumerated. Patterns that write whole items
-        (`create`, `put`, `batch_write`) take the record itself, not parameters.
+        Shard fields of a query are left out: they are enumerated. So are `x_from` and `x_to`, the
+        ends of the range that is given for a time bucket `x`. Patterns that write whole items
+        (`create`, `put`, `batch_write`) take the record itself: their parameter is `record`.
+        `batch_get` takes `keys`, a sequence of mappings of the key fields.
         """
+        if pattern.operation in ("create", "put"):
+            return ("record",)
+        if pattern.operation in ("batch_get", "batch_write"):
+            return ("keys",) if pattern.operation == "batch_get" else ("records",)
         names = [*pattern.key_fields, *pattern.expression_parameters]
         if pattern.operation == "query":
-            enumerated = _shard_fields(pattern)
+            enumerated = _enumerated_fields(pattern)
             names = [name for name in names if name not in enumerated]
         for step in pattern.steps:
             entity = self.entity(step.entity)
@@ -150,12 +156,13 @@ def _named(parts: Iterable[Part], name: str, kind: str) -> Part:
     raise DesignError(f"the design has no {kind} {name}")
 
 
-def _shard_fields(pattern: AccessPattern) -> set[str]:
+def _enumerated_fields(pattern: AccessPattern) -> set[str]:
     if not pattern.partition_key:
         return set()
     placeholders = parse_template(pattern.partition_key).placeholders
     plain = {each.field for each in placeholders if not each.shards}
-    return {each.field for each in placeholders if each.shards} - plain
+    ends = {f"{each.field}_{end}" for each in placeholders if each.bucket for end in ("from", "to")}
+    return ({each.field for each in placeholders if each.shards} - plain) | ends
 
 
 def by_name(parts: Iterable[Part]) -> Mapping[str, Part]:

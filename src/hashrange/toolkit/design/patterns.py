@@ -123,7 +123,8 @@ class AccessPattern:
     `consistent` asks for strongly consistent reads, `consistent_reason` says why they are needed.
     `items_returned` is the expected number of items per call.
 
-    `update` and `condition` are expressions for writes. `steps` make up a transaction, and
+    `update` and `condition` are expressions for writes. An update of an item that is absent fails,
+    unless `upsert` lets it create the item. `steps` make up a transaction, and
     `transaction_reason` says why one item would not do. `scan_reason` says why a scan is right.
     """
 
@@ -144,6 +145,7 @@ class AccessPattern:
     consistent_reason: str = ""
     update: str = ""
     condition: str = ""
+    upsert: bool = False
     steps: tuple[Step, ...] = ()
     transaction_reason: str = ""
     scan_reason: str = ""

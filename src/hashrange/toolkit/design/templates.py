@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, final
 
@@ -164,6 +165,28 @@ class KeyTemplate:
                 raise DesignError(f"the key {self.text!r} would need more than {SHARDS_MAX} reads")
         return tuple("".join(key) for key in keys)
 
+    def render_groups(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return every key a reader must ask for, those of each time bucket together, in order."""
+        spans = {
+            each.field: buckets_between(values[each.field][0], values[each.field][1], each.bucket)
+            for each in self.placeholders
+            if each.bucket and isinstance(values.get(each.field), tuple)
+        }
+        if not spans:
+            return (self.render_all(values),)
+        if len(spans) > 1:
+            raise DesignError(f"the key {self.text!r} has more than one time bucket")
+        ((field, texts),) = spans.items()
+        return tuple(self._in_bucket(field, text).render_all(values) for text in texts)
+
+    def _in_bucket(self, field: str, text: str) -> KeyTemplate:
+        """Return the template with the time bucket of a field replaced by a literal text."""
+        parts = (
+            text if isinstance(part, Placeholder) and part.bucket and part.field == field else part
+            for part in self.parts
+        )
+        return KeyTemplate(self.text, tuple(parts))
+
     def parse(self, key: Any) -> dict[str, Any] | None:
         """Return the fields a key was made from, or None if the template cannot have made it.
 
@@ -279,6 +302,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, Enum):
+        return _as_text(value.value)
     if isinstance(value, datetime):
         return iso_text(value)
     if isinstance(value, date):
