@@ -95,7 +95,7 @@ PATTERNS = (
         "transact_write",
         steps=(
             Step("create", "user", record="newcomer"),
-            Step("delete", "user", rename={"user_id": "leaver"}),
+            Step("delete", "order", rename={"user_id": "leaver", "order_id": "last_order"}),
             Step("update", "order", update="SET total = :total", each="orders"),
         ),
     ),
@@ -137,7 +137,7 @@ def test_a_pattern_is_completed_from_its_entity():
         ("orders_by_status", ("status",)),
         ("dear_orders", ("user_id", "first", "last", "minimum")),
         ("pay", ("user_id", "order_id", "status")),
-        ("swap", ("newcomer", "leaver", "orders")),
+        ("swap", ("newcomer", "leaver", "last_order", "orders")),
     ],
 )
 def test_the_parameters_of_a_pattern_follow_from_keys_and_expressions(name, parameters):
@@ -179,6 +179,18 @@ def test_an_entity_is_in_the_indexes_it_has_keys_for():
         ({"patterns": (AccessPattern("p", "update", ("order",)),)}, "needs an update expression"),
         ({"patterns": (AccessPattern("p", "transact_write"),)}, "a transaction needs steps"),
         ({"tables": (dataclasses.replace(TABLE, name="x"),)}, "3 to 255"),
+        (
+            {"patterns": (AccessPattern("p", "update", ("order",), update="SET user_id = :u"),)},
+            "the update changes PK, the primary key",
+        ),
+        (
+            {"patterns": (AccessPattern("p", "update", ("order",), update="ADD status :one"),)},
+            "GSI1PK depends on status, which the update does not set",
+        ),
+        (
+            {"patterns": (AccessPattern("p", "transact_write", steps=(Step("delete", "user"),)),)},
+            "its unique attributes first",
+        ),
     ],
 )
 def test_a_contradiction_is_refused_with_its_reason(part, problem):

@@ -36,8 +36,6 @@ _FUNCTIONS: Final = frozenset(
         "list_append",
     }
 )
-_ASSIGNMENT: Final = re.compile(r"#?([A-Za-z_][\w-]*)\s*=\s*:(\w+)\s*(?=,|$)")
-_SET_CLAUSE: Final = re.compile(r"\bSET\b(.*?)(?=\b(?:ADD|REMOVE|DELETE)\b|$)", re.DOTALL)
 
 
 @final
@@ -151,19 +149,3 @@ def both(*conditions: str) -> str:
     """Return the conjunction of the conditions that are not empty."""
     given = [condition for condition in conditions if condition]
     return given[0] if len(given) == 1 else " AND ".join(f"({each})" for each in given)
-
-
-def assignments_of(update: str) -> dict[str, str]:
-    """Return which attributes an update expression sets to which `:parameter`, and to no more."""
-    clause = _SET_CLAUSE.search(update)
-    return dict(_ASSIGNMENT.findall(clause.group(1))) if clause else {}
-
-
-def with_set(update: str, assignments: str) -> str:
-    """Return an update expression with further assignments in its SET clause."""
-    clause = _SET_CLAUSE.search(update)
-    if clause is None:
-        return f"SET {assignments} {update}".strip()
-    at = clause.end(1)
-    head = update[:at].rstrip()
-    return f"{head}, {assignments} {update[at:]}".strip()

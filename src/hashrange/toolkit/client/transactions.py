@@ -24,7 +24,7 @@ from hashrange.toolkit.errors import (
     RequestRefused,
     TransactionFailed,
 )
-from hashrange.toolkit.values import from_wire_item, to_wire_item
+from hashrange.toolkit.values import Item, from_wire_item, to_wire_item
 
 STEPS_MAX: Final = 100
 _READABLE: Final = {
@@ -65,8 +65,11 @@ class Transaction:
 
     def put(self, table: str, item: Mapping[str, Any], **options: Any) -> Transaction:
         """Write a whole item. Options as of StepOptions."""
-        wire = to_wire_item(item, floats=self._floats)
-        return self._add("Put", table, {"Item": wire}, "", options)
+        return self.put_wire(table, to_wire_item(item, floats=self._floats), **options)
+
+    def put_wire(self, table: str, item: Item, **options: Any) -> Transaction:
+        """Write a whole item that is in API form already. Options as of StepOptions."""
+        return self._add("Put", table, {"Item": item}, "", options)
 
     def update(self, table: str, key: Key, expression: str, **options: Any) -> Transaction:
         """Update an item by an expression. Options as of StepOptions."""

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from hashrange.toolkit.design.entities import Entity
-from hashrange.toolkit.design.patterns import AccessPattern
+from hashrange.toolkit.design.patterns import AccessPattern, Step
 from hashrange.toolkit.design.tables import Index, Table
 from hashrange.toolkit.design.templates import KeyTemplate, parse_template
+from hashrange.toolkit.design.updates import assignments_of, problems_of_update, removed_by
 from hashrange.toolkit.errors import DesignError
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -123,6 +124,8 @@ def _of_pattern(
     if pattern.operation in ("transact_write", "transact_get"):
         if not pattern.steps:
             yield f"{where}: a transaction needs steps"
+        for step in pattern.steps:
+            yield from (f"{where}: {each}" for each in _of_step(step, tables, entities))
         return
     if pattern.steps:
         yield f"{where}: only transactions have steps"
@@ -134,6 +137,27 @@ def _of_pattern(
         yield f"{where}: table {table.name} has no index {pattern.index}"
         return
     yield from _of_keys(pattern, table)
+    entity = next((each for each in entities if each.name in pattern.entities[:1]), None)
+    if entity and pattern.operation == "update":
+        problems = problems_of_update(entity, table, pattern.update)
+        yield from (f"{where}: {each}" for each in problems)
+
+
+def _of_step(step: Step, tables: Sequence[Table], entities: Sequence[Entity[Any]]) -> Iterator[str]:
+    entity = next((each for each in entities if each.name == step.entity), None)
+    table = next((each for each in tables if entity and each.name == entity.table), None)
+    if entity is None or table is None:
+        return
+    if step.action == "update":
+        if not step.update:
+            yield f"the update of {entity.name} needs an update expression"
+        yield from problems_of_update(entity, table, step.update)
+    changed = {*assignments_of(step.update), *removed_by(step.update)}
+    if entity.unique and (step.action in ("put", "delete") or changed & set(entity.unique)):
+        yield (
+            f"the step on {entity.name} would have to read its unique attributes first: "
+            "let a pattern of its own do it"
+        )
 
 
 def _of_keys(pattern: AccessPattern, table: Table) -> Iterator[str]:
