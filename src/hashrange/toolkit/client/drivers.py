@@ -57,7 +57,10 @@ class SyncDriver:
             client = self._clients.get(request.service)
             if client is None:
                 raise LookupError(f"this needs a boto3 client for {request.service}")
-            return getattr(client, request.method)(**request.parameters)
+            answer = getattr(client, request.method)(**request.parameters)
+            if "Body" in answer:  # of an object in S3
+                answer["Body"] = answer["Body"].read()
+            return answer
         if isinstance(request, Pause):
             return self._sleep(request.seconds)
         if len(request.plans) == 1:
