@@ -137,8 +137,8 @@ def test_a_wrong_call_is_refused_as_by_any_function(shop):
     with pytest.raises(TypeError):
         shop.customer("7", nobody=1)
 
-    orders = Shop.orders
 
+def test_a_function_that_does_not_fit_its_pattern_is_refused():
     with pytest.raises(DesignError, match=r"lacks the parameters order_id"):
 
         class Missing(DesignBase):

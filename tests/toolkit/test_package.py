@@ -45,4 +45,4 @@ def test_importing_the_toolkit_is_quick():
         "import time; t = time.process_time(); import hashrange.toolkit;"
         "hashrange.toolkit.Design, hashrange.toolkit.DesignBase; print(time.process_time() - t)"
     )
-    assert min(float(run(code)) for _ in range(3)) < IMPORT_SECONDS_MAX
+    assert min(float(run(code)) for _ in range(5)) < IMPORT_SECONDS_MAX

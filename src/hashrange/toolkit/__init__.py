@@ -1,8 +1,8 @@
 """A design declared once, and the client that carries it out, on any DynamoDB endpoint.
 
 The public names of the toolkit, loaded when they are first used: importing this package imports
-neither boto3 nor anything of the Hashrange server. The decorators of access patterns (`query`, `get`
-and so on) are in `hashrange.toolkit.declarations`.
+neither boto3 nor anything of the Hashrange server. The decorators of access patterns (`query`,
+`get` and so on) are in `hashrange.toolkit.declarations`.
 """
 
 from __future__ import annotations

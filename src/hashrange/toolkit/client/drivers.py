@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar, final
 
 from hashrange.toolkit.client.plans import Call, Pause, Plan, Request
@@ -65,6 +64,8 @@ class SyncDriver:
             return self._sleep(request.seconds)
         if len(request.plans) == 1:
             return [self.run(request.plans[0])]
+        from concurrent.futures import ThreadPoolExecutor  # rarely needed, slow to import
+
         with ThreadPoolExecutor(min(request.width, len(request.plans)) or 1) as pool:
             return list(pool.map(self.run, request.plans))
 
