@@ -105,7 +105,9 @@ class Declared(Generic[P]):
 
     def arguments(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         """Return the arguments of a call by the names the access pattern knows."""
-        given = self.signature.bind(None, *args, **kwargs).arguments
+        call = self.signature.bind(None, *args, **kwargs)
+        call.apply_defaults()
+        given = call.arguments
         names = list(self.signature.parameters)
         given.pop(names[0])
         if self.pattern.operation in _RECORD_NAMES and len(names) > 1 and names[1] in given:
@@ -170,9 +172,9 @@ class DesignBase:
     def __init__(self, client: Any, binding: Binding = _NO_BINDING) -> None:
         self.bound = BoundDesign(self.design, client, binding)
 
-    def create_tables(self) -> None:
-        """Create the tables that do not exist yet, with their settings, and wait for them."""
-        self.bound.create_tables()
+    def create_tables(self) -> tuple[str, ...]:
+        """Create the tables that do not exist yet; see BoundDesign."""
+        return self.bound.create_tables()
 
     def __init_subclass__(
         cls, *, name: str = "", style: Style = "", waivers: Sequence[Waiver] = ()
@@ -201,7 +203,8 @@ def _misfits(declared: Declared[Any], design: Design) -> list[str]:
     problems = []
     if pattern.operation in _RECORD_NAMES:
         given = given[1:]
-        wanted = pattern.expression_parameters
+        known = {each.name for name in pattern.entities for each in design.entity(name).attributes}
+        wanted = tuple(name for name in pattern.expression_parameters if name not in known)
     optional = set(READ_OPTIONS) if pattern.is_read else {"token"}
     optional |= {design.entity(name).version for name in pattern.entities}
     if pattern.sort_key and pattern.sort_key.operator == "begins_with":
