@@ -43,6 +43,6 @@ def test_importing_the_toolkit_imports_neither_boto3_nor_the_server():
 def test_importing_the_toolkit_is_quick():
     code = (
         "import time; t = time.process_time(); import hashrange.toolkit;"
-        "hashrange.toolkit.Design, hashrange.toolkit.DesignBase; print(time.process_time() - t)"
+        "hashrange.toolkit.Design; print(time.process_time() - t)"
     )
     assert min(float(run(code)) for _ in range(5)) < IMPORT_SECONDS_MAX
