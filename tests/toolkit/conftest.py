@@ -9,6 +9,29 @@ import os
 import boto3
 import pytest
 
+# What is run only when asked for with --with-NAME, because it has to be installed first.
+TOOLS = {"aiobotocore": "aiobotocore", "pyright": "pyright and Node"}
+
+
+def pytest_addoption(parser):
+    for name, needs in TOOLS.items():
+        parser.addoption(f"--with-{name}", action="store_true", help=f"run what needs {needs}")
+
+
+def pytest_configure(config):
+    for name, needs in TOOLS.items():
+        config.addinivalue_line("markers", f"{name}: needs {needs}")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what needs a tool that was not named."""
+    unwanted = {name for name in TOOLS if not config.getoption(f"--with-{name}", default=False)}
+    left_out = [item for item in items if unwanted.intersection(item.keywords)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 URL = os.environ.get("HASHRANGE_TOOLKIT_URL", "")
 
 
