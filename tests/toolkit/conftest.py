@@ -1,10 +1,12 @@
 """The service the toolkit is tested against.
 
-It is an in-process Hashrange, unless HASHRANGE_TOOLKIT_URL names the endpoint of any other server
-that speaks DynamoDB: then tests that use `service` run there, deleting all of its tables.
+It is an in-process Hashrange, unless HASHRANGE_TOOLKIT_URL names the endpoint of another server
+that speaks DynamoDB: then tests that use `service` run there. They delete all tables of that
+server, so only a server on this machine is accepted.
 """
 
 import os
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -21,6 +23,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for name, needs in TOOLS.items():
         config.addinivalue_line("markers", f"{name}: needs {needs}")
+    config.addinivalue_line("markers", "beyond_moto: moto cannot do it (5.1)")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -56,6 +59,7 @@ def service(request):
     """A boto3 client of a service without tables."""
     if not URL:
         return request.getfixturevalue("dynamodb_client")
+    assert urlsplit(URL).hostname in ("127.0.0.1", "localhost"), "all tables would be deleted"
     client = remote(URL)
     delete_tables(client)
     return client
