@@ -1,9 +1,9 @@
 """Which failures are tried again, after how long, and what the others are called.
 
-Throttling and server errors say that nothing was done, so every request may be sent again. A lost
-connection says nothing: only repeatable requests are sent again then. The pause before attempt n is
-random between zero and `base * 2**n` seconds, at most `cap` ("full jitter"), so that clients
-that failed together do not come back together.
+Throttling and conflicts say that nothing was done, so every request may be sent again. A server
+error or a lost connection leaves that open: only repeatable requests are sent again then. The
+pause before attempt n is random between zero and `base * 2**n` seconds, at most `cap` ("full
+jitter"), so that clients that failed together do not come back together.
 """
 
 from __future__ import annotations
