@@ -122,8 +122,15 @@ def _is_lost(error: Exception) -> bool:
     return bool(names & {"HTTPClientError", "ConnectionError", "ClientConnectionError"})
 
 
+def _was_never_sent(error: Exception) -> bool:
+    names = {each.__name__ for each in type(error).__mro__}
+    return bool(names & {"EndpointConnectionError", "ConnectTimeoutError"})
+
+
 def _may_repeat(error: Exception, translated: ToolkitError, call: Call) -> bool:
     if isinstance(translated, Throttled) or error_code(error) in CONFLICTS:
+        return True
+    if _was_never_sent(error):
         return True
     codes = {code for code in cancellation_codes(error) if code != "None"}
     if codes and codes <= THROTTLING | CONFLICTS:
