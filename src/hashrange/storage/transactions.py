@@ -9,7 +9,7 @@ changes at a time, and a transaction over several of them goes like this:
 4. Finish: shard by shard, locks turn into changes or go away. Then the entry is closed.
 
 Writers, strong reads and transactions that meet a lock look into the ledger, and may finish or,
-when it is overdue, abort a transaction in the way (see storage/helping). A coordinator can die
+when it is overdue, abort a transaction in the way (see storage/transaction_completion). A coordinator can die
 between any two steps: services/transaction_recovery does the rest.
 """
 
@@ -31,13 +31,6 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
-from hashrange.storage.helping import (
-    Patience,
-    conflict,
-    finish_met,
-    try_past_locks,
-    write_past_locks,
-)
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
     ABORTED,
@@ -54,8 +47,15 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing, Outcome, Preparation
 from hashrange.storage.locks import ATTEMPT_BYTES, CHECK, Lock, lock_row, unpack_lock
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.tokens import DIGEST_BYTES, TokenCheck
+from hashrange.storage.transaction_completion import (
+    Patience,
+    conflict,
+    finish_met,
+    try_past_locks,
+    write_past_locks,
+)
 from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, LockMet, SingleWrite
 
 _LOGGER = logging.getLogger("hashrange.transactions")

@@ -23,7 +23,7 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.locks import Lock
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.writes import LockMet
 
 _WAITS_MAX: Final = 10
