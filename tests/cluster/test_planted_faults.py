@@ -12,7 +12,7 @@ from hashrange.engine.memory.faults import Rates
 from hashrange.engine.memory.shard import Shard
 from hashrange.model.schema import Table
 from hashrange.storage import items, transactions
-from hashrange.storage import transaction_completion as helping
+from hashrange.storage import transaction_completion
 from hashrange.storage.ledger import Verdict
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.writes import GroupWrite, ItemWrite, LockMet
@@ -76,7 +76,7 @@ def test_aborting_without_asking_the_ledger_is_found(monkeypatch: pytest.MonkeyP
         await engine.write(Finishing(met.table, [met.key], met.lock.attempt, is_committed=False))
         return True
 
-    monkeypatch.setattr(helping, "finish_met", take_away)
+    monkeypatch.setattr(transaction_completion, "finish_met", take_away)
     monkeypatch.setattr(transactions, "finish_met", take_away)
     assert find_violation()
 

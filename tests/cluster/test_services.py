@@ -12,7 +12,7 @@ from hashrange.engine.memory.faults import Rates
 from hashrange.limits import SHARD_SECONDS
 from hashrange.model.schema import QUEUE
 from hashrange.services.index_follower import IndexFollower
-from hashrange.storage import catalog, catalog_sequels
+from hashrange.storage import catalog, catalog_followup
 from tests.cluster.bank import SCHEMA, TABLES, Bank, key_of
 
 QUIET = Rates(0, 0, 0, delay=0.3, repeat=0.3, stale=0, lost_lease=0)
@@ -41,7 +41,7 @@ def queued(bank: Bank) -> int:
     )
 
 
-async def forget_sequel(engine: object, sequel: catalog_sequels.Sequel) -> None:
+async def forget_sequel(engine: object, sequel: catalog_followup.Sequel) -> None:
     """Die after the catalog has changed."""
 
 

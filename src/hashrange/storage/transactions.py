@@ -9,8 +9,8 @@ changes at a time, and a transaction over several of them goes like this:
 4. Finish: shard by shard, locks turn into changes or go away. Then the entry is closed.
 
 Writers, strong reads and transactions that meet a lock look into the ledger, and may finish or,
-when it is overdue, abort a transaction in the way (see storage/transaction_completion). A coordinator can die
-between any two steps: services/transaction_recovery does the rest.
+when it is overdue, abort a transaction in the way (see storage/transaction_completion). A
+coordinator can die between any two steps: services/transaction_recovery does the rest.
 """
 
 from __future__ import annotations
