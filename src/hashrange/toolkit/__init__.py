@@ -1,7 +1,8 @@
 """A design declared once, and the client that carries it out, on any DynamoDB endpoint.
 
 The public names of the toolkit, loaded when they are first used: importing this package imports
-neither boto3 nor anything of the Hashrange server.
+neither boto3 nor anything of the Hashrange server. The decorators of access patterns (`query`,
+`get` and so on) are in `hashrange.toolkit.declarations`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from hashrange.toolkit.bound import BoundDesign as BoundDesign
+    from hashrange.toolkit.client.drivers import SyncDriver as SyncDriver
+    from hashrange.toolkit.client.pages import Page as Page
+    from hashrange.toolkit.client.pages import Pages as Pages
+    from hashrange.toolkit.client.retries import RetryPolicy as RetryPolicy
+    from hashrange.toolkit.client.scans import Progress as Progress
+    from hashrange.toolkit.client.tables import TableClient as TableClient
+    from hashrange.toolkit.client.transactions import Transaction as Transaction
+    from hashrange.toolkit.codecs.compression import Compression as Compression
+    from hashrange.toolkit.codecs.encryption import Encryption as Encryption
+    from hashrange.toolkit.codecs.large_values import LargeValues as LargeValues
+    from hashrange.toolkit.declarations import DesignBase as DesignBase
     from hashrange.toolkit.design.documents import design_to_toml as design_to_toml
     from hashrange.toolkit.design.documents import dump_design as dump_design
     from hashrange.toolkit.design.documents import load_design as load_design
@@ -31,23 +44,124 @@ if TYPE_CHECKING:
     from hashrange.toolkit.design.patterns import below as below
     from hashrange.toolkit.design.patterns import between as between
     from hashrange.toolkit.design.patterns import equals as equals
+    from hashrange.toolkit.design.provisioning import create_table_document as create_table_document
     from hashrange.toolkit.design.tables import AutoScaling as AutoScaling
     from hashrange.toolkit.design.tables import Capacity as Capacity
     from hashrange.toolkit.design.tables import Index as Index
     from hashrange.toolkit.design.tables import KeyAttribute as KeyAttribute
     from hashrange.toolkit.design.tables import Table as Table
+    from hashrange.toolkit.errors import AlreadyExists as AlreadyExists
+    from hashrange.toolkit.errors import CancellationReason as CancellationReason
+    from hashrange.toolkit.errors import ConditionFailed as ConditionFailed
+    from hashrange.toolkit.errors import ConversionError as ConversionError
+    from hashrange.toolkit.errors import DesignError as DesignError
+    from hashrange.toolkit.errors import MigrationError as MigrationError
+    from hashrange.toolkit.errors import NotFound as NotFound
+    from hashrange.toolkit.errors import NotUnique as NotUnique
+    from hashrange.toolkit.errors import RequestRefused as RequestRefused
+    from hashrange.toolkit.errors import Throttled as Throttled
+    from hashrange.toolkit.errors import ToolkitError as ToolkitError
+    from hashrange.toolkit.errors import TransactionFailed as TransactionFailed
+    from hashrange.toolkit.errors import Unavailable as Unavailable
+    from hashrange.toolkit.errors import VersionConflict as VersionConflict
+    from hashrange.toolkit.execution.executor import Binding as Binding
+    from hashrange.toolkit.global_tables import GlobalTable as GlobalTable
+    from hashrange.toolkit.repository import Repository as Repository
+    from hashrange.toolkit.streams.changes import Change as Change
+    from hashrange.toolkit.streams.checkpoints import FileCheckpoints as FileCheckpoints
+    from hashrange.toolkit.streams.checkpoints import MemoryCheckpoints as MemoryCheckpoints
+    from hashrange.toolkit.streams.checkpoints import TableCheckpoints as TableCheckpoints
+    from hashrange.toolkit.streams.consumer import ConsumerOptions as ConsumerOptions
+    from hashrange.toolkit.streams.consumer import StreamConsumer as StreamConsumer
+    from hashrange.toolkit.transfers import Place as Place
+    from hashrange.toolkit.transfers import TransactionManager as TransactionManager
 
 _HOMES: Final = {
-    "design.documents": ("design_to_toml", "dump_design", "load_design", "parse_design"),
-    "design.entities": ("Attribute", "Entity"),
-    "design.expectations": ("Budget", "Rate", "Volume", "Waiver"),
+    "bound": ("BoundDesign",),
+    "client.drivers": ("SyncDriver",),
+    "client.pages": (
+        "Page",
+        "Pages",
+    ),
+    "client.retries": ("RetryPolicy",),
+    "client.scans": ("Progress",),
+    "client.tables": ("TableClient",),
+    "client.transactions": ("Transaction",),
+    "codecs.compression": ("Compression",),
+    "codecs.encryption": ("Encryption",),
+    "codecs.large_values": ("LargeValues",),
+    "declarations": ("DesignBase",),
+    "design.documents": (
+        "design_to_toml",
+        "dump_design",
+        "load_design",
+        "parse_design",
+    ),
+    "design.entities": (
+        "Attribute",
+        "Entity",
+    ),
+    "design.expectations": (
+        "Budget",
+        "Rate",
+        "Volume",
+        "Waiver",
+    ),
     "design.model": ("Design",),
     "design.patterns": (
-        "AccessPattern", "SortCondition", "Step", "above", "at_least", "at_most", "begins_with",
-        "below", "between", "equals",
+        "AccessPattern",
+        "SortCondition",
+        "Step",
+        "above",
+        "at_least",
+        "at_most",
+        "begins_with",
+        "below",
+        "between",
+        "equals",
     ),
-    "design.tables": ("AutoScaling", "Capacity", "Index", "KeyAttribute", "Table"),
-}  # fmt: skip
+    "design.provisioning": ("create_table_document",),
+    "design.tables": (
+        "AutoScaling",
+        "Capacity",
+        "Index",
+        "KeyAttribute",
+        "Table",
+    ),
+    "errors": (
+        "AlreadyExists",
+        "CancellationReason",
+        "ConditionFailed",
+        "ConversionError",
+        "DesignError",
+        "MigrationError",
+        "NotFound",
+        "NotUnique",
+        "RequestRefused",
+        "Throttled",
+        "ToolkitError",
+        "TransactionFailed",
+        "Unavailable",
+        "VersionConflict",
+    ),
+    "execution.executor": ("Binding",),
+    "global_tables": ("GlobalTable",),
+    "repository": ("Repository",),
+    "streams.changes": ("Change",),
+    "streams.checkpoints": (
+        "FileCheckpoints",
+        "MemoryCheckpoints",
+        "TableCheckpoints",
+    ),
+    "streams.consumer": (
+        "ConsumerOptions",
+        "StreamConsumer",
+    ),
+    "transfers": (
+        "Place",
+        "TransactionManager",
+    ),
+}
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
 

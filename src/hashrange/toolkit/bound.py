@@ -77,15 +77,19 @@ class BoundDesign:
             floats=binding.floats,
         )
 
-    def create_tables(self) -> None:
-        """Create the tables that do not exist yet, with their settings, and wait for them."""
-        self.driver.run(create_tables(self.executor))
+    def create_tables(self) -> tuple[str, ...]:
+        """Create the tables that do not exist yet, with their settings, and wait for them.
+
+        Returns a sentence for each setting the service does not know, as local ones may not.
+        """
+        return self.driver.run(create_tables(self.executor))
 
 
-def create_tables(executor: Executor) -> Plan[None]:
+def create_tables(executor: Executor) -> Plan[tuple[str, ...]]:
     """Create the tables of a design that do not exist yet, and wait until they can be used."""
     policy = executor.binding.policy
     created = []
+    unknown: list[str] = []
     for table in executor.design.tables:
         name = executor.name_of(table)
         document = create_table_document(table, name=name)
@@ -98,7 +102,13 @@ def create_tables(executor: Executor) -> Plan[None]:
     for table, name in created:
         yield from wait_until_active(name, policy)
         for method, parameters in settings_calls(table, name=name):
-            yield from attempt(Call(method, parameters), policy)
+            try:
+                yield from attempt(Call(method, parameters), policy)
+            except RequestRefused as error:
+                if error.code != "UnknownOperationException":
+                    raise
+                unknown.append(f"{name}: the service does not know {method}")
+    return tuple(unknown)
 
 
 def wait_until_active(name: str, policy: RetryPolicy) -> Plan[None]:

@@ -13,7 +13,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal
-from uuid import UUID
 
 from hashrange.toolkit.errors import ConversionError, DesignError
 
@@ -27,7 +26,6 @@ _SCALARS: Final[tuple[tuple[type, DerivedType], ...]] = (
     (bytes, "B"),
     (datetime, "S"),
     (date, "S"),
-    (UUID, "S"),
     (str, "S"),
 )
 _SETS: Final[dict[str, DerivedType]] = {"S": "SS", "N": "NS", "B": "BS"}
@@ -88,11 +86,18 @@ def _type_of_class(hint: Any) -> DerivedType:
     for python, kind in _SCALARS:
         if issubclass(hint, python):
             return kind
+    if is_uuid(hint):
+        return "S"
     if issubclass(hint, list | tuple):
         return "L"
     if issubclass(hint, dict) or dataclasses.is_dataclass(hint) or hasattr(hint, "model_fields"):
         return "M"
     return "ANY"
+
+
+def is_uuid(kind: type) -> bool:
+    """Tell whether a class is uuid.UUID, without importing the module, which takes milliseconds."""
+    return kind.__module__ == "uuid" and kind.__name__ == "UUID"
 
 
 def _allows_none(hint: Any) -> bool:

@@ -17,10 +17,9 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
-from uuid import UUID
 
 from hashrange.toolkit.errors import ConversionError
-from hashrange.toolkit.models import fields_of
+from hashrange.toolkit.models import fields_of, is_uuid
 
 Model = TypeVar("Model")
 
@@ -115,6 +114,7 @@ def _fit_class(kind: Any, value: Any) -> Any:
         return Decimal(value)
     if issubclass(kind, float) and isinstance(value, int | Decimal):
         return float(value)
-    if issubclass(kind, Enum | UUID):
-        return kind(value)
+    make: Any = kind
+    if issubclass(kind, Enum) or is_uuid(kind):
+        return make(value)
     raise ValueError(f"{value!r} is no {kind.__name__}")

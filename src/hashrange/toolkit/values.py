@@ -22,11 +22,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
-from uuid import UUID
 
 from hashrange.toolkit.design.templates import iso_text
 from hashrange.toolkit.errors import ConversionError
-from hashrange.toolkit.models import fields_of
+from hashrange.toolkit.models import fields_of, is_uuid
 
 Wire = dict[str, Any]
 """An attribute value as in the API: {"S": "text"}."""
@@ -136,7 +135,7 @@ def _scalar_to_wire(value: Any, *, floats: bool) -> Wire | None:
         return {"S": iso_text(value)}
     if isinstance(value, date):
         return {"S": value.isoformat()}
-    return {"S": str(value)} if isinstance(value, UUID) else None
+    return {"S": str(value)} if is_uuid(type(value)) else None
 
 
 def _float_text(value: float, *, floats: bool) -> str:

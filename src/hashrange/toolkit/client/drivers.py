@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar, final
 
 from hashrange.toolkit.client.plans import Call, Pause, Plan, Request
@@ -57,11 +56,16 @@ class SyncDriver:
             client = self._clients.get(request.service)
             if client is None:
                 raise LookupError(f"this needs a boto3 client for {request.service}")
-            return getattr(client, request.method)(**request.parameters)
+            answer = getattr(client, request.method)(**request.parameters)
+            if "Body" in answer:  # of an object in S3
+                answer["Body"] = answer["Body"].read()
+            return answer
         if isinstance(request, Pause):
             return self._sleep(request.seconds)
         if len(request.plans) == 1:
             return [self.run(request.plans[0])]
+        from concurrent.futures import ThreadPoolExecutor  # rarely needed, slow to import
+
         with ThreadPoolExecutor(min(request.width, len(request.plans)) or 1) as pool:
             return list(pool.map(self.run, request.plans))
 

@@ -59,8 +59,12 @@ class Expressions:
 
     def value(self, value: Any) -> str:
         """Return a new placeholder for a value."""
+        return self.wire(to_wire(value, floats=self._floats))
+
+    def wire(self, value: Wire) -> str:
+        """Return a new placeholder for a value in API form."""
         placeholder = f":v__{len(self._values)}"
-        self._values[placeholder] = to_wire(value, floats=self._floats)
+        self._values[placeholder] = value
         return placeholder
 
     def text(self, expression: str) -> str:

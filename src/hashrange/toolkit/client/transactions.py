@@ -10,7 +10,7 @@ The request carries a token, so that sending it again after a lost answer has no
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypedDict, final
 
@@ -53,7 +53,7 @@ class Transaction:
     def __init__(
         self, *, token: str = "", policy: RetryPolicy = DEFAULT_POLICY, floats: bool = False
     ) -> None:
-        self.token = token or str(uuid.uuid4())
+        self.token = token or secrets.token_hex(16)
         self._policy = policy
         self._floats = floats
         self._steps: list[dict[str, Any]] = []

@@ -48,7 +48,7 @@ class Design:
         object.__setattr__(self, "entities", entities)
         problems = find_problems(self.tables, entities, ())
         if not problems:
-            patterns = tuple(self._completed(pattern, only_table) for pattern in self.patterns)
+            patterns = tuple(self.completed(pattern) for pattern in self.patterns)
             object.__setattr__(self, "patterns", patterns)
             problems = find_problems(self.tables, entities, patterns)
         if problems:
@@ -128,10 +128,11 @@ class Design:
                 names += [renamed.get(name, name) for name in used]
         return tuple(dict.fromkeys(names))
 
-    def _completed(self, pattern: AccessPattern, only_table: str) -> AccessPattern:
+    def completed(self, pattern: AccessPattern) -> AccessPattern:
         """Return a pattern with the defaults filled in that follow from its first entity."""
         entity = next((each for each in self.entities if each.name in pattern.entities[:1]), None)
-        table = pattern.table or (entity.table if entity else "" if pattern.steps else only_table)
+        only_table = self.tables[0].name if len(self.tables) == 1 and not pattern.steps else ""
+        table = pattern.table or (entity.table if entity else only_table)
         pattern = replace(pattern, table=table)
         schema = next((each for each in self.tables if each.name == table), None)
         if entity is None or schema is None or pattern.steps:

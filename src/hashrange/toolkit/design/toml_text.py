@@ -10,6 +10,7 @@ from typing import Any, Final
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _INLINE_WIDTH_MAX: Final = 80
+_SECTIONS: Final = frozenset({"tables", "indexes", "entities", "patterns"})
 
 
 def toml_text(document: Mapping[str, Any]) -> str:
@@ -21,7 +22,8 @@ def _section(path: tuple[str, ...], content: Mapping[str, Any]) -> Iterator[str]
     nested: list[tuple[str, Any]] = []
     lines: list[str] = []
     for name, value in content.items():
-        if _needs_section(value, keeps_order=path[-1:] == ("attributes",)):
+        is_named = path[-1:] and path[-1] in _SECTIONS
+        if is_named or _needs_section(value, keeps_order=path[-1:] == ("attributes",)):
             nested.append((name, value))
         else:
             lines.append(f"{_key(name)} = {_inline(value)}")

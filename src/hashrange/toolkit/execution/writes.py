@@ -58,10 +58,13 @@ class Write:
         return item
 
     def put(self, record: Any, condition: str, arguments: Arguments) -> Plan[Stored]:
-        """Write a record over the one that may be there; with a version, only over that one."""
+        """Write a record over the one that may be there; with a version, only over that one.
+
+        The parameters of the condition that are not given are the attributes of the record.
+        """
         item = stored_item(self.entity, self.table, record, self.now)
         version = self.entity.version
-        values = dict(arguments)
+        values = {**item, **arguments}
         if version and not item.get(version):
             return (yield from self.create(record))
         if version:
