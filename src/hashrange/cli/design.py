@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hashrange import __version__
+from hashrange.cli import design_runs
+from hashrange.cli.outputs import write
 
 if TYPE_CHECKING:
     from hashrange.toolkit.checker.findings import Finding
@@ -32,6 +34,7 @@ def add_commands(commands: Any) -> None:
     verbs = design.add_subparsers(dest="verb", required=True, metavar="VERB")
     _add_check(verbs)
     _add_policy(verbs)
+    design_runs.add_verbs(verbs, _add_verb)
 
 
 def _add_verb(verbs: Any, name: str, description: str) -> argparse.ArgumentParser:
@@ -81,6 +84,7 @@ def run(given: argparse.Namespace) -> int:
     verbs: dict[str, Callable[[argparse.Namespace, Source], int]] = {
         "check": _check,
         "policy": _policy,
+        **design_runs.VERBS,
     }
     try:
         return verbs[given.verb](given, load_source(given.design))
@@ -137,14 +141,6 @@ def _policy(given: argparse.Namespace, source: Source) -> int:
     document = policy_document(source.design, account, given.pattern)
     write(json.dumps(document, indent=2) + "\n", given.output)
     return _HOLDS
-
-
-def write(text: str, output: str | None) -> None:
-    """Write a result to a file, or to standard output."""
-    if output:
-        Path(output).write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
 
 
 def _complain(message: str) -> int:

@@ -24,7 +24,7 @@ class Source:
 
 
 def load_source(target: str) -> Source:
-    """Load a design from `shop.toml` (.yaml, .json) or from `package.module:ATTRIBUTE`."""
+    """Load a design from `shop.toml` (.yaml, .json) or `package.module:NAME`."""
     path = Path(target)
     if path.suffix.lower() in (".toml", ".yaml", ".yml", ".json"):
         try:
@@ -42,6 +42,7 @@ def load_source(target: str) -> Source:
         design = getattr(module, attribute)
     except (ImportError, AttributeError) as error:
         raise DesignError(f"{target} cannot be loaded: {error}") from error
+    design = getattr(design, "design", design)  # a class of hashrange.toolkit.declarations
     if not isinstance(design, Design):
         raise DesignError(f"{target} is no Design")
     file = Path(module.__file__ or "")

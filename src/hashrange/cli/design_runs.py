@@ -1,0 +1,78 @@
+"""The `hashrange design` commands that run or compute something: test.
+
+Whatever a command needs is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hashrange.cli.outputs import write
+
+if TYPE_CHECKING:
+    from hashrange.toolkit.checker.sources import Source
+
+AddVerb = Callable[[Any, str, str], argparse.ArgumentParser]
+
+
+def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
+    """Add the parsers of the commands."""
+    test = add_verb(verbs, "test", "run every access pattern on generated data")
+    test.add_argument(
+        "--items", metavar="N", type=int, default=500, help="items per entity at most"
+    )
+    test.add_argument("--calls", metavar="N", type=int, default=20, help="calls per pattern")
+    test.add_argument("--arguments", metavar="FILE", help="TOML: arguments by pattern")
+    test.add_argument("--endpoint", metavar="URL", help="a service to use instead of this process")
+    test.add_argument("--region", metavar="NAME", default="us-east-1")
+    _add_output(test, "text", "json")
+    _add_prices(test)
+
+
+def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
+    verb.add_argument("--format", choices=formats, default=formats[0])
+    verb.add_argument("--output", metavar="FILE", help="write to a file, not to standard output")
+
+
+def _add_prices(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--prices", metavar="FILE", help="prices to use instead of the built-in ones")
+    verb.add_argument("--price-region", metavar="NAME", default="us-east-1")
+
+
+def _test(given: argparse.Namespace, source: Source) -> int:
+    from hashrange.toolkit.cost.prices import load_prices
+    from hashrange.toolkit.rehearsal import output
+    from hashrange.toolkit.rehearsal.rehearse import Settings, rehearse
+
+    arguments = tomllib.loads(Path(given.arguments).read_text("utf-8")) if given.arguments else {}
+    prices = load_prices(given.price_region, given.prices)
+    settings = Settings(given.items, given.calls, arguments, prices)
+    with _client(given) as client:
+        rehearsal = rehearse(source.design, client, settings)
+    form = output.json_of if given.format == "json" else output.text_of
+    write(form(rehearsal), given.output)
+    return 0 if rehearsal.holds else 1
+
+
+@contextmanager
+def _client(given: argparse.Namespace) -> Iterator[Any]:
+    """Give a boto3 client of the endpoint, or of a fresh database in this process."""
+    if given.endpoint:
+        import boto3
+
+        yield boto3.client("dynamodb", endpoint_url=given.endpoint, region_name=given.region)
+        return
+    from hashrange.testing import local
+
+    with local() as database:
+        yield database.client()
+
+
+VERBS: Final[dict[str, Callable[[argparse.Namespace, Source], int]]] = {
+    "test": _test,
+}
