@@ -1,4 +1,4 @@
-"""The `hashrange design` commands that run or compute something: test.
+"""The `hashrange design` commands that run or compute something: test, cost.
 
 Whatever a command needs is imported when it runs.
 """
@@ -9,6 +9,7 @@ import argparse
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from hashrange.cli.outputs import write
 
 if TYPE_CHECKING:
     from hashrange.toolkit.checker.sources import Source
+    from hashrange.toolkit.cost.series import Series
 
 AddVerb = Callable[[Any, str, str], argparse.ArgumentParser]
 
@@ -32,6 +34,14 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     test.add_argument("--region", metavar="NAME", default="us-east-1")
     _add_output(test, "text", "json")
     _add_prices(test)
+    cost = add_verb(verbs, "cost", "compare the ways to pay for a design")
+    cost.add_argument("--traffic", metavar="FILE", help="JSON: recorded units per second")
+    cost.add_argument("--cloudwatch", action="store_true", help="take the traffic from CloudWatch")
+    cost.add_argument("--days", metavar="N", type=int, default=14, help="days of recorded traffic")
+    cost.add_argument("--endpoint", metavar="URL", help="the endpoint of CloudWatch")
+    cost.add_argument("--region", metavar="NAME", default="us-east-1")
+    _add_output(cost, "text", "json")
+    _add_prices(cost)
 
 
 def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
@@ -59,6 +69,33 @@ def _test(given: argparse.Namespace, source: Source) -> int:
     return 0 if rehearsal.holds else 1
 
 
+def _cost(given: argparse.Namespace, source: Source) -> int:
+    from hashrange.toolkit.cost import output
+    from hashrange.toolkit.cost.comparison import compare_tables
+    from hashrange.toolkit.cost.prices import load_prices
+
+    prices = load_prices(given.price_region, given.prices)
+    tables = compare_tables(source.design, _traffic(given, source), prices)
+    form = output.json_of if given.format == "json" else output.text_of
+    write(form(source.design, tables, prices), given.output)
+    return 0
+
+
+def _traffic(given: argparse.Namespace, source: Source) -> dict[str, Series]:
+    from hashrange.toolkit.cost import series
+
+    if given.traffic:
+        return series.load_series(given.traffic)
+    if not given.cloudwatch:
+        return series.declared_series(source.design)
+    import boto3
+
+    from hashrange.toolkit.cost.recorded import recorded_series
+
+    client = boto3.client("cloudwatch", endpoint_url=given.endpoint, region_name=given.region)
+    return recorded_series(source.design, client, datetime.now(UTC), given.days)
+
+
 @contextmanager
 def _client(given: argparse.Namespace) -> Iterator[Any]:
     """Give a boto3 client of the endpoint, or of a fresh database in this process."""
@@ -75,4 +112,5 @@ def _client(given: argparse.Namespace) -> Iterator[Any]:
 
 VERBS: Final[dict[str, Callable[[argparse.Namespace, Source], int]]] = {
     "test": _test,
+    "cost": _cost,
 }
