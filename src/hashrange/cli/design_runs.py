@@ -1,4 +1,4 @@
-"""The `hashrange design` commands that run or compute something: test, cost.
+"""The `hashrange design` commands that run or compute something: test, cost, simulate.
 
 Whatever a command needs is imported when it runs.
 """
@@ -42,6 +42,21 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     cost.add_argument("--region", metavar="NAME", default="us-east-1")
     _add_output(cost, "text", "json")
     _add_prices(cost)
+    simulate = add_verb(verbs, "simulate", "show partitions, bursts and throttling under a load")
+    simulate.add_argument(
+        "--shape", choices=("steady", "peak", "ramp", "spike", "day"), default="spike"
+    )
+    simulate.add_argument("--minutes", metavar="N", type=int, default=30)
+    simulate.add_argument(
+        "--times", metavar="X", type=float, default=1.0, help="factor on all declared rates"
+    )
+    simulate.add_argument(
+        "--partitions", metavar="N", type=int, default=0, help="partitions to begin with"
+    )
+    simulate.add_argument(
+        "--allow", metavar="SHARE", type=float, default=0.001, help="throttled share that is fine"
+    )
+    _add_output(simulate, "text", "json")
 
 
 def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
@@ -81,6 +96,17 @@ def _cost(given: argparse.Namespace, source: Source) -> int:
     return 0
 
 
+def _simulate(given: argparse.Namespace, source: Source) -> int:
+    from hashrange.toolkit.simulate import output
+    from hashrange.toolkit.simulate.run import Scenario, simulate
+
+    scenario = Scenario(given.shape, given.minutes, given.times, given.partitions)
+    runs = simulate(source.design, scenario)
+    form = output.json_of if given.format == "json" else output.text_of
+    write(form(source.design.name, runs, scenario), given.output)
+    return 1 if any(run.throttled_share > given.allow for run in runs.values()) else 0
+
+
 def _traffic(given: argparse.Namespace, source: Source) -> dict[str, Series]:
     from hashrange.toolkit.cost import series
 
@@ -113,4 +139,5 @@ def _client(given: argparse.Namespace) -> Iterator[Any]:
 VERBS: Final[dict[str, Callable[[argparse.Namespace, Source], int]]] = {
     "test": _test,
     "cost": _cost,
+    "simulate": _simulate,
 }
