@@ -38,9 +38,9 @@ KEY = {"PK": "USER#1", "SK": "PROFILE"}
 
 
 @pytest.fixture
-def table(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
-    return TableClient(dynamodb_client, "App")
+def table(service):
+    service.create_table(**SCHEMA)
+    return TableClient(service, "App")
 
 
 class Failing:
@@ -98,9 +98,9 @@ def test_a_value_without_an_exact_form_is_refused_before_anything_is_sent(table,
     assert table.get(KEY) is None
 
 
-def test_floats_are_stored_as_the_shortest_equal_decimal_if_they_are_allowed(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
-    table = TableClient(dynamodb_client, "App", floats=True)
+def test_floats_are_stored_as_the_shortest_equal_decimal_if_they_are_allowed(service):
+    service.create_table(**SCHEMA)
+    table = TableClient(service, "App", floats=True)
     table.put({**KEY, "total": 299.99})
     assert table.get(KEY)["total"] == Decimal("299.99")
     assert float(table.get(KEY)["total"]) == 299.99
@@ -113,6 +113,7 @@ def test_datetimes_are_stored_in_utc(table):
         table.put({**KEY, "at": datetime(2026, 1, 2)})
 
 
+@pytest.mark.beyond_moto
 def test_an_update_needs_no_expression_and_no_names(table):
     table.put({**KEY, "status": "new", "size": 3, "colours": {"red", "blue"}, "old": 1})
     changed = table.update(
@@ -134,6 +135,7 @@ def test_an_update_needs_no_expression_and_no_names(table):
     }
 
 
+@pytest.mark.beyond_moto
 def test_a_document_path_is_updated_in_place(table):
     table.put({**KEY, "address": {"lines": ["a", "b"]}})
     table.update(KEY, set={"address.lines[1]": "c"})
@@ -188,31 +190,31 @@ def test_of_several_writes_to_one_key_in_a_batch_the_last_one_counts(table):
     assert table.get(KEY)["n"] == 2
 
 
-def test_unprocessed_items_are_sent_again_after_a_pause(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
+def test_unprocessed_items_are_sent_again_after_a_pause(service):
+    service.create_table(**SCHEMA)
 
     class Half(Failing):
         def batch_write_item(self, RequestItems):  # noqa: N803 - as boto3 calls it
             self.calls += 1
             entries = RequestItems["App"]
-            dynamodb_client.batch_write_item(RequestItems={"App": entries[:10]})
+            service.batch_write_item(RequestItems={"App": entries[:10]})
             left = entries[10:]
             return {"UnprocessedItems": {"App": left} if left else {}}
 
         def batch_get_item(self, RequestItems):  # noqa: N803 - as boto3 calls it
             keys = RequestItems["App"]["Keys"]
-            answer = dynamodb_client.batch_get_item(RequestItems={"App": {"Keys": keys[:1]}})
+            answer = service.batch_get_item(RequestItems={"App": {"Keys": keys[:1]}})
             answer["UnprocessedKeys"] = {"App": {"Keys": keys[1:]}} if keys[1:] else {}
             return answer
 
     pauses = []
-    table = patient(Half(dynamodb_client), pauses)
+    table = patient(Half(service), pauses)
     fill(table, 25)
     assert pauses == [0.05, 0.1]
     keys = [{"PK": "USER#1", "SK": f"ORDER#{at:04}"} for at in range(20)]
     assert len(table.batch_get(keys)) == 20
     with pytest.raises(Throttled, match="10 writes"):
-        fill(patient(Half(dynamodb_client), [], attempts=1), 20)
+        fill(patient(Half(service), [], attempts=1), 20)
 
 
 def test_pages_are_iterated_and_resumed_by_cursor(table):
@@ -263,39 +265,39 @@ def test_a_parallel_scan_reports_its_progress(table):
     ],
     ids=lambda error: type(error).__name__ + getattr(error, "response", {}).get("x", ""),
 )
-def test_a_passing_failure_is_tried_again_with_growing_pauses(dynamodb_client, error):
-    dynamodb_client.create_table(**SCHEMA)
+def test_a_passing_failure_is_tried_again_with_growing_pauses(service, error):
+    service.create_table(**SCHEMA)
     pauses = []
-    table = patient(Failing(dynamodb_client, error, error), pauses)
+    table = patient(Failing(service, error, error), pauses)
     table.put({**KEY})
     assert pauses == [0.05, 0.1]
 
 
-def test_the_last_attempt_raises_an_error_of_the_toolkit(dynamodb_client):
-    throttled = Failing(dynamodb_client, *[refusal("ThrottlingException")] * 4)
+def test_the_last_attempt_raises_an_error_of_the_toolkit(service):
+    throttled = Failing(service, *[refusal("ThrottlingException")] * 4)
     with pytest.raises(Throttled):
         patient(throttled, []).get(KEY)
-    lost = Failing(dynamodb_client, *[refusal("InternalServerError")] * 4)
+    lost = Failing(service, *[refusal("InternalServerError")] * 4)
     with pytest.raises(Unavailable):
         patient(lost, []).get(KEY)
 
 
-def test_a_refusal_is_not_tried_again(dynamodb_client):
-    client = Failing(dynamodb_client, refusal("ValidationException"))
+def test_a_refusal_is_not_tried_again(service):
+    client = Failing(service, refusal("ValidationException"))
     with pytest.raises(RequestRefused) as refused:
         patient(client, []).get(KEY)
     assert refused.value.code == "ValidationException"
     assert client.calls == 1
 
 
-def test_an_increment_whose_answer_was_lost_is_not_repeated(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
+def test_an_increment_whose_answer_was_lost_is_not_repeated(service):
+    service.create_table(**SCHEMA)
     lost = ReadTimeoutError(endpoint_url="http://nowhere")
-    client = Failing(dynamodb_client, lost)
+    client = Failing(service, lost)
     with pytest.raises(Unavailable):
         patient(client, []).update(KEY, add={"n": 1})
     assert client.calls == 1
-    client = Failing(dynamodb_client, lost)
+    client = Failing(service, lost)
     patient(client, []).update(KEY, set={"n": 1})
     assert client.calls == 2
 
@@ -321,15 +323,15 @@ def test_a_transaction_says_which_step_failed_and_why(table):
     assert table.get({"PK": "TX#1", "SK": "TX"}) is None
 
 
-def test_a_transaction_that_met_another_one_is_tried_again(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
+def test_a_transaction_that_met_another_one_is_tried_again(service):
+    service.create_table(**SCHEMA)
     conflict = refusal(
         "TransactionCanceledException",
         CancellationReasons=[{"Code": "None"}, {"Code": "TransactionConflict"}],
     )
     pauses = []
     policy = RetryPolicy(attempts=3, jitter=lambda: 1.0)
-    client = Failing(dynamodb_client, conflict)
+    client = Failing(service, conflict)
     transaction = Transaction(policy=policy).put("App", {**KEY, "n": 1})
     SyncDriver(client, sleep=pauses.append).run(transaction.plan())
     assert client.calls == 2

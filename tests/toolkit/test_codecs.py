@@ -37,9 +37,9 @@ class Bucket:
 
 
 @pytest.fixture
-def client(dynamodb_client):
-    dynamodb_client.create_table(**SCHEMA)
-    return dynamodb_client
+def client(service):
+    service.create_table(**SCHEMA)
+    return service
 
 
 def raw(client):

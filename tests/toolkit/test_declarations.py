@@ -100,8 +100,8 @@ class Shop(DesignBase, style="single_table"):
 
 
 @pytest.fixture
-def shop(dynamodb_client):
-    bound = Shop(dynamodb_client)
+def shop(service):
+    bound = Shop(service)
     bound.create_tables()
     return bound
 

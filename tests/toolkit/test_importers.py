@@ -241,11 +241,11 @@ def test_workbench_models_are_read():
 
 
 @pytest.fixture
-def app(dynamodb_client):
+def app(service):
     table = Table("App", "PK", "SK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),), ttl="ttl")
-    bound = BoundDesign(Design("app", (table,)), dynamodb_client)
+    bound = BoundDesign(Design("app", (table,)), service)
     bound.create_tables()
-    return TableClient(dynamodb_client, "App")
+    return TableClient(service, "App")
 
 
 def fill(app, label):
@@ -269,9 +269,9 @@ def fill(app, label):
 
 
 @pytest.mark.parametrize("label", ["", "type", "entityType"])
-def test_entities_of_a_live_table_are_inferred_from_their_keys(app, dynamodb_client, label):
+def test_entities_of_a_live_table_are_inferred_from_their_keys(app, service, label):
     fill(app, label)
-    design = design_from_live_table(dynamodb_client, "App", name="app")
+    design = design_from_live_table(service, "App", name="app")
     assert design.table("App").ttl == "ttl"
     assert design.table("App").entity_attribute == label
     names = {"order", "profile"} if not label else {"order", "user"}
@@ -285,9 +285,9 @@ def test_entities_of_a_live_table_are_inferred_from_their_keys(app, dynamodb_cli
     assert order.volume.item_bytes > 50
 
 
-def test_an_inferred_design_can_be_used(app, dynamodb_client):
+def test_an_inferred_design_can_be_used(app, service):
     fill(app, "type")
-    draft = design_from_live_table(dynamodb_client, "App")
+    draft = design_from_live_table(service, "App")
     design = dataclasses.replace(
         draft,
         patterns=(
@@ -295,18 +295,18 @@ def test_an_inferred_design_can_be_used(app, dynamodb_client):
             AccessPattern("order", "query", ("order",), index="GSI1", single=True),
         ),
     )
-    bound = BoundDesign(design, dynamodb_client)
+    bound = BoundDesign(design, service)
     assert [each["total"] for each in bound.orders("2")] == [0, 1, 2, 3, 4]
     assert bound.order(order_id="13")["total"] == 3
 
 
-def test_a_table_with_plain_keys_has_one_entity(dynamodb_client):
-    dynamodb_client.create_table(
+def test_a_table_with_plain_keys_has_one_entity(service):
+    service.create_table(
         **create_table_document(Table("Readings", "sensor", KeyAttribute("at", "N")))
     )
-    table = TableClient(dynamodb_client, "Readings")
+    table = TableClient(service, "Readings")
     table.batch_write([{"sensor": f"s{n % 3}", "at": n, "value": b"x"} for n in range(30)])
-    (entity,) = design_from_live_table(dynamodb_client, "Readings").entities
+    (entity,) = design_from_live_table(service, "Readings").entities
     assert (entity.name, entity.keys) == ("readings", {})
     assert entity.attribute("at").type == "N"
     assert entity.attribute("sensor").values == ("s0", "s1", "s2")

@@ -195,8 +195,8 @@ DESIGN = Design(
 
 
 @pytest.fixture
-def shop(dynamodb_client):
-    bound = BoundDesign(DESIGN, dynamodb_client, Binding(clock=lambda: NOW))
+def shop(service):
+    bound = BoundDesign(DESIGN, service, Binding(clock=lambda: NOW))
     bound.create_tables()
     return bound
 
@@ -398,13 +398,13 @@ def test_a_transaction_by_design_names_the_step_that_failed(shop):
     assert [each and each.email for each in shop.two_users("1", "2")] == ["a@x", None]
 
 
-def test_tables_can_be_called_otherwise_at_the_service(dynamodb_client):
+def test_tables_can_be_called_otherwise_at_the_service(service):
     binding = Binding(names={"Shop": "Shop-test"}, clock=lambda: NOW)
-    shop = BoundDesign(DESIGN, dynamodb_client, binding)
+    shop = BoundDesign(DESIGN, service, binding)
     shop.create_tables()
     shop.create_tables()
     shop.create_user(User("1", "a@x"))
-    assert dynamodb_client.list_tables()["TableNames"] == ["Shop-test"]
+    assert service.list_tables()["TableNames"] == ["Shop-test"]
     assert shop.user("1").email == "a@x"
-    ttl = dynamodb_client.describe_time_to_live(TableName="Shop-test")
+    ttl = service.describe_time_to_live(TableName="Shop-test")
     assert ttl["TimeToLiveDescription"]["AttributeName"] == "expires_at"
