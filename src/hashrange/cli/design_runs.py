@@ -1,4 +1,4 @@
-"""The `hashrange design` commands that run or compute something: test, cost, simulate.
+"""The `hashrange design` commands that run or compute something: test, cost, simulate, report.
 
 Whatever a command needs is imported when it runs.
 """
@@ -57,6 +57,9 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
         "--allow", metavar="SHARE", type=float, default=0.001, help="throttled share that is fine"
     )
     _add_output(simulate, "text", "json")
+    report = add_verb(verbs, "report", "write a page about a design")
+    _add_output(report, "html", "markdown")
+    _add_prices(report)
 
 
 def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
@@ -107,6 +110,18 @@ def _simulate(given: argparse.Namespace, source: Source) -> int:
     return 1 if any(run.throttled_share > given.allow for run in runs.values()) else 0
 
 
+def _report(given: argparse.Namespace, source: Source) -> int:
+    from hashrange.toolkit.cost.prices import load_prices
+    from hashrange.toolkit.report.facts import gather
+    from hashrange.toolkit.report.markdown import markdown_of
+    from hashrange.toolkit.report.page import html_of
+
+    prices = load_prices(given.price_region, given.prices)
+    facts = gather(source.design, prices, datetime.now(UTC).date())
+    write(html_of(facts) if given.format == "html" else markdown_of(facts), given.output)
+    return 0
+
+
 def _traffic(given: argparse.Namespace, source: Source) -> dict[str, Series]:
     from hashrange.toolkit.cost import series
 
@@ -140,4 +155,5 @@ VERBS: Final[dict[str, Callable[[argparse.Namespace, Source], int]]] = {
     "test": _test,
     "cost": _cost,
     "simulate": _simulate,
+    "report": _report,
 }

@@ -26,6 +26,9 @@ REQUESTS_PER_SECOND: Final = 20
 """How many requests stand for the calls of a pattern in one second."""
 
 KEYS_SHOWN: Final = 10
+CELLS: Final = 48
+"""Into how many equal parts the hash range is cut to show where the heat is."""
+
 GIGABYTE: Final = 1024**3
 
 
@@ -49,11 +52,15 @@ class Scenario:
 @final
 @dataclass(slots=True)
 class Minute:
-    """Units of one minute: asked for, and throttled by partition or store."""
+    """Units of one minute: asked for, throttled by partition or store, and where in the hash range.
+
+    `cells` has the units asked for in each part of the hash range.
+    """
 
     demanded: float = 0.0
     by_partition: float = 0.0
     by_store: float = 0.0
+    cells: list[float] = field(default_factory=lambda: [0.0] * CELLS)
 
 
 @final
@@ -148,6 +155,7 @@ def _send(run: StoreRun, stream: Stream, scenario: Scenario, second: int, random
         key, position = stream.keys.draw(random, now)
         outcome = run.store.request(position, stream.kind, units, now)
         minute.demanded += units
+        minute.cells[min(CELLS - 1, int(position[0] * CELLS))] += units
         run.keys[key] += round(units * 1000)
         run.patterns[stream.pattern.name] += round(units * 1000)
         if outcome != "admitted":
