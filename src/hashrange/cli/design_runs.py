@@ -1,4 +1,4 @@
-"""The `hashrange design` commands that run or compute something: test, cost, simulate, report.
+"""The commands of `hashrange design` that run or compute something: test, cost, report and so on.
 
 Whatever a command needs is imported when it runs.
 """
@@ -9,7 +9,7 @@ import argparse
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,6 +60,15 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     report = add_verb(verbs, "report", "write a page about a design")
     _add_output(report, "html", "markdown")
     _add_prices(report)
+    watch = add_verb(verbs, "watch", "tie live traffic to the access patterns of a design")
+    source = watch.add_mutually_exclusive_group(required=True)
+    source.add_argument("--trace", metavar="FILE", help="requests that were recorded")
+    source.add_argument("--cloudwatch", action="store_true", help="CloudWatch and its insights")
+    watch.add_argument("--minutes", metavar="N", type=int, default=60, help="how far to look back")
+    watch.add_argument("--endpoint", metavar="URL", help="the endpoint of both services")
+    watch.add_argument("--region", metavar="NAME", default="us-east-1")
+    _add_output(watch, "text", "json")
+    _add_prices(watch)
 
 
 def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
@@ -122,6 +131,43 @@ def _report(given: argparse.Namespace, source: Source) -> int:
     return 0
 
 
+def _watch(given: argparse.Namespace, source: Source) -> int:
+    from hashrange.toolkit.cost.prices import load_prices
+    from hashrange.toolkit.watch import output
+    from hashrange.toolkit.watch.analysis import analyse
+    from hashrange.toolkit.watch.remarks import remarks_of
+    from hashrange.toolkit.watch.trace import read_trace
+
+    if given.cloudwatch:
+        return _watch_cloudwatch(given, source)
+    traffic = analyse(source.design, read_trace(given.trace))
+    remarks = remarks_of(traffic)
+    form = output.json_of if given.format == "json" else output.text_of
+    write(
+        form(traffic, remarks, load_prices(given.price_region, given.prices)),
+        given.output,
+    )
+    return 1 if remarks else 0
+
+
+def _watch_cloudwatch(given: argparse.Namespace, source: Source) -> int:
+    import boto3
+
+    from hashrange.toolkit.watch.cloudwatch import Observer, remarks_on
+    from hashrange.toolkit.watch.output import remarks_json, remarks_text
+
+    cloudwatch, dynamodb = (
+        boto3.client(service, endpoint_url=given.endpoint, region_name=given.region)
+        for service in ("cloudwatch", "dynamodb")
+    )
+    period = timedelta(minutes=given.minutes)
+    observer = Observer(cloudwatch, dynamodb, datetime.now(UTC), period)
+    remarks = remarks_on(source.design, observer.count(source.design))
+    form = remarks_json if given.format == "json" else remarks_text
+    write(form(source.design.name, remarks), given.output)
+    return 1 if remarks else 0
+
+
 def _traffic(given: argparse.Namespace, source: Source) -> dict[str, Series]:
     from hashrange.toolkit.cost import series
 
@@ -156,4 +202,5 @@ VERBS: Final[dict[str, Callable[[argparse.Namespace, Source], int]]] = {
     "cost": _cost,
     "simulate": _simulate,
     "report": _report,
+    "watch": _watch,
 }
