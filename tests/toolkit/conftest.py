@@ -23,7 +23,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for name, needs in TOOLS.items():
         config.addinivalue_line("markers", f"{name}: needs {needs}")
-    config.addinivalue_line("markers", "beyond_moto: moto cannot do it (5.1)")
+    config.addinivalue_line("markers", "beyond_moto: moto cannot do it (5.2)")
 
 
 def pytest_collection_modifyitems(config, items):

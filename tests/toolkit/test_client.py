@@ -21,6 +21,7 @@ from hashrange.toolkit.errors import (
     TransactionFailed,
     Unavailable,
 )
+from hashrange.toolkit.values import to_wire_item
 
 SCHEMA = {
     "TableName": "App",
@@ -238,6 +239,24 @@ def test_a_limit_bounds_an_iteration_even_with_a_filter(table):
     assert [item["n"] for item in ranged] == [3, 4, 5]
 
 
+def test_a_filter_does_not_make_a_request_for_every_item(service):
+    service.create_table(**SCHEMA)
+    counting = Failing(service)
+    table = TableClient(counting, "App")
+    fill(table, 60)
+    before = counting.calls
+    last = table.query("PK = :pk", filter="n = :n", values={"pk": "USER#1", "n": 59}).first()
+    assert last["n"] == 59
+    assert counting.calls == before + 1
+
+
+def test_an_unknown_option_is_refused(table):
+    for call in (table.query, table.scan, table.parallel_scan):
+        arguments = [{"PK": "x"}] if call == table.query else []
+        with pytest.raises(TypeError, match="unknown options: newst_first"):
+            call(*arguments, newst_first=True)
+
+
 def test_a_damaged_cursor_is_refused(table):
     with pytest.raises(DesignError, match="damaged"):
         table.scan().page("nonsense")
@@ -247,7 +266,7 @@ def test_a_parallel_scan_reports_its_progress(table):
     for at in range(40):
         fill(table, 3, f"USER#{at}")
     seen = []
-    found = list(table.parallel_scan(4, on_progress=seen.append, limit=5))
+    found = list(table.parallel_scan(4, on_progress=seen.append, page=5))
     assert len({(item["PK"], item["SK"]) for item in found}) == len(found) == 120
     assert seen[-1].is_done
     assert seen[-1].items == 120
@@ -288,6 +307,12 @@ def test_a_refusal_is_not_tried_again(service):
         patient(client, []).get(KEY)
     assert refused.value.code == "ValidationException"
     assert client.calls == 1
+
+
+def test_an_increment_that_was_never_sent_is_repeated(service):
+    service.create_table(**SCHEMA)
+    client = Failing(service, EndpointConnectionError(endpoint_url="http://nowhere"))
+    assert patient(client, []).update(KEY, add={"n": 1})["n"] == 1
 
 
 def test_an_increment_whose_answer_was_lost_is_not_repeated(service):
@@ -341,7 +366,7 @@ def test_a_transaction_that_met_another_one_is_tried_again(service):
 def test_items_are_read_together_as_they_are_at_one_moment(table):
     table.put({**KEY, "n": 1})
     plan = transact_get([("App", KEY), ("App", {"PK": "no", "SK": "no"})])
-    assert table.driver.run(plan) == [{**KEY, "n": 1}, None]
+    assert table.driver.run(plan) == [to_wire_item({**KEY, "n": 1}), None]
 
 
 def test_a_resource_and_its_table_serve_as_clients_and_stay_as_they_were(dynamodb):

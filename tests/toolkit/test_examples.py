@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,11 @@ def test_an_example_survives_as_a_file(kind, tmp_path):
     loaded = load_design(path)
     assert [each.name for each in loaded.patterns] == [each.name for each in kind.design.patterns]
     assert loaded.tables == kind.design.tables
+
+
+def test_the_shop_is_there_as_a_file_too():
+    path = Path(shop.__file__).with_suffix(".toml")
+    assert path.read_text() == design_to_toml(shop.Shop.design)
 
 
 def test_shop(made):

@@ -275,6 +275,7 @@ def test_entities_of_a_live_table_are_inferred_from_their_keys(app, service, lab
     assert design.table("App").ttl == "ttl"
     assert design.table("App").entity_attribute == label
     names = {"order", "profile"} if not label else {"order", "user"}
+    assert all(entity.label == "" for entity in design.entities)
     assert {entity.name for entity in design.entities} == names
     order = design.entity("order")
     assert order.keys["PK"] == "USER#{user_id}"

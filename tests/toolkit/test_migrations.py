@@ -278,6 +278,22 @@ def test_a_backfill_is_rolled_back_from_its_journal(shop, service, tmp_path):
         backfill(service).roll_back()
 
 
+def test_a_write_that_was_refused_is_not_rolled_back(shop, service, tmp_path):
+    table = TableClient(service, "Shop")
+    touched = []
+
+    def meddled(item):
+        if not touched:
+            touched.append({"PK": item["PK"], "SK": item["SK"]})
+            table.update(touched[0], set={"status": item["status"].upper()})
+        return uppercase(item)
+
+    job = backfill(service, meddled, journal=tmp_path / "journal")
+    assert job.run().changed == 39
+    assert job.roll_back() == 39
+    assert table.get(touched[0])["status"] in ("OPEN", "PAID")
+
+
 def test_the_primary_key_cannot_be_changed(shop, service):
     with pytest.raises(MigrationError, match="primary key"):
         backfill(service, lambda item: {**item, "PK": "x"}).run()

@@ -9,6 +9,7 @@ import pydantic
 import pytest
 
 from hashrange.toolkit.bound import BoundDesign
+from hashrange.toolkit.codecs.encryption import Encryption
 from hashrange.toolkit.design.entities import Attribute, Entity
 from hashrange.toolkit.design.model import Design
 from hashrange.toolkit.design.patterns import (
@@ -125,6 +126,14 @@ DESIGN = Design(
         AccessPattern("delete_user", "delete", ("user",)),
         AccessPattern("change_email", "update", ("user",), update="SET email = :email"),
         AccessPattern("rename_user", "update", ("user",), update="SET name = :name"),
+        AccessPattern(
+            "take_email",
+            "update",
+            ("user",),
+            update="SET email = :email",
+            condition="name = :name",
+        ),
+        AccessPattern("note", "update", ("counter",), update="SET note = :note", upsert=True),
         AccessPattern("user_with_orders", "query", ("user", "order")),
         AccessPattern(
             "user_orders",
@@ -162,6 +171,7 @@ DESIGN = Design(
             projection=("order_id", "total"),
             filter="status = :status",
         ),
+        AccessPattern("totals_by_status", "query", ("order",), index="GSI1", projection=("total",)),
         AccessPattern("record", "put", ("reading",)),
         AccessPattern("readings", "query", ("reading",), sort_key=between("{at_from}", "{at_to}")),
         AccessPattern("count", "update", ("counter",), update="ADD hits :by", upsert=True),
@@ -261,6 +271,26 @@ def test_a_unique_value_is_free_again_after_a_change_or_a_deletion(shop):
     shop.create_user(User("3", "b@x"))
     shop.create_user(User("4", "c@x"))
     assert len(shop.table().scan().all()) == 6
+
+
+def test_a_condition_of_the_pattern_is_told_from_a_change_in_between(shop):
+    shop.create_user(User("1", "a@x", "Ann"))
+    with pytest.raises(ConditionFailed) as failed:
+        shop.take_email("1", email="b@x", name="Bob")
+    assert not isinstance(failed.value, VersionConflict)
+    assert shop.take_email("1", email="b@x", name="Ann").email == "b@x"
+    with pytest.raises(NotFound):
+        shop.take_email("2", email="c@x", name="Ann")
+
+
+def test_none_is_a_value_in_an_update(shop):
+    assert shop.note("home", note=None) == {"name": "home", "note": None}
+
+
+def test_a_projection_over_shards_returns_only_what_was_asked_for(shop):
+    shop.place_orders([order(number) for number in range(5)])
+    found = shop.totals_by_status("open", limit=3).all()
+    assert found == [{"total": 0}, {"total": 1}, {"total": 2}]
 
 
 def test_a_version_keeps_writers_from_overwriting_each_other(shop):
@@ -396,6 +426,37 @@ def test_a_transaction_by_design_names_the_step_that_failed(shop):
     with pytest.raises(TransactionFailed, match="Put on Shop"):
         shop.pay(**arguments, budget=5)
     assert [each and each.email for each in shop.two_users("1", "2")] == ["a@x", None]
+
+
+def test_items_can_carry_another_label_than_the_name_of_their_entity(service):
+    entity = Entity("user", {"PK": "U#{user_id}", "SK": "{kind}"}, dict, label="USER")
+    patterns = (AccessPattern("save", "put", ("user",)), AccessPattern("users", "scan"))
+    app = BoundDesign(Design("app", (Table("App", "PK", "SK"),), (entity,), patterns), service)
+    app.create_tables()
+    app.save({"user_id": "1", "kind": "x"})
+    assert app.table().scan().first()["type"] == "USER"
+    assert app.users().all() == [{"user_id": "1", "kind": "x"}]
+
+
+def test_codecs_hold_in_transactions_too(service):
+    codec = Encryption(["card"], {"k": bytes(32)}, current="k", key_names=["PK", "SK"])
+    entity = Entity("user", {"PK": "U#{user_id}", "SK": "USER"}, dict)
+    step = Step("create", "user")
+    patterns = (
+        AccessPattern("add", "transact_write", steps=(step,)),
+        AccessPattern("both", "transact_get", steps=(Step("check", "user"),)),
+        AccessPattern(
+            "change", "transact_write", steps=(Step("update", "user", update="SET card = :card"),)
+        ),
+    )
+    design = Design("app", (Table("App", "PK", "SK"),), (entity,), patterns)
+    app = BoundDesign(design, service, Binding(codecs={"user": (codec,)}))
+    app.create_tables()
+    app.add({"user_id": "1", "card": "4242"})
+    assert isinstance(app.table().scan().first()["card"], bytes)
+    assert app.both("1") == [{"user_id": "1", "card": "4242"}]
+    with pytest.raises(DesignError, match="written whole"):
+        app.change("1", card="x")
 
 
 def test_tables_can_be_called_otherwise_at_the_service(service):

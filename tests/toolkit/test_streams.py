@@ -18,6 +18,7 @@ from hashrange.toolkit.streams.checkpoints import (
 )
 from hashrange.toolkit.streams.consumer import ConsumerOptions, StreamConsumer
 from hashrange.toolkit.streams.shards import Shard, readable
+from tests.toolkit.test_client import refusal
 
 
 @dataclasses.dataclass
@@ -192,6 +193,39 @@ def test_shards_that_rolled_over_are_followed(app, consume, dynamodb):
     drain(consumer)
     assert [change.new_record.user_id for change in seen] == [str(number) for number in range(6)]
     assert len({change.shard_id for change in seen}) > 1
+
+
+@pytest.mark.parametrize("code", ["ExpiredIteratorException", "TrimmedDataAccessException"])
+def test_a_position_that_is_gone_is_found_again(app, dynamodb, code):
+    streams = Interrupted(dynamodb.client("dynamodbstreams"), code)
+    consumer = StreamConsumer(dynamodb.client(), streams, "App", sleep=lambda seconds: None)
+    seen = collecting(consumer)
+    app.save(User("1"))
+    drain(consumer)
+    app.save(User("2"))
+    streams.is_due = True
+    assert consumer.poll() == 0
+    drain(consumer)
+    names = [change.new["user_id"] for change in seen]
+    assert names == (["1", "2"] if code == "ExpiredIteratorException" else ["1", "1", "2"])
+
+
+class Interrupted:
+    """A streams client whose next GetRecords fails when it is due."""
+
+    def __init__(self, client, code):
+        self._client = client
+        self._code = code
+        self.is_due = False
+
+    def __getattr__(self, name):
+        if name == "get_records" and self.is_due:
+            self.is_due = False
+            return self._fail
+        return getattr(self._client, name)
+
+    def _fail(self, **parameters):
+        raise refusal(self._code)
 
 
 def test_run_ends_when_it_is_stopped(app, consume):

@@ -11,7 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from hashrange.toolkit.async_bound import AsyncBoundDesign as AsyncBoundDesign
     from hashrange.toolkit.bound import BoundDesign as BoundDesign
+    from hashrange.toolkit.client.async_driver import AsyncDriver as AsyncDriver
+    from hashrange.toolkit.client.async_driver import AsyncPages as AsyncPages
+    from hashrange.toolkit.client.async_tables import AsyncTableClient as AsyncTableClient
     from hashrange.toolkit.client.drivers import SyncDriver as SyncDriver
     from hashrange.toolkit.client.pages import Page as Page
     from hashrange.toolkit.client.pages import Pages as Pages
@@ -66,6 +70,28 @@ if TYPE_CHECKING:
     from hashrange.toolkit.errors import VersionConflict as VersionConflict
     from hashrange.toolkit.execution.executor import Binding as Binding
     from hashrange.toolkit.global_tables import GlobalTable as GlobalTable
+    from hashrange.toolkit.importers.cloudformation import (
+        design_from_cloudformation as design_from_cloudformation,
+    )
+    from hashrange.toolkit.importers.live_table import (
+        design_from_live_table as design_from_live_table,
+    )
+    from hashrange.toolkit.importers.table_documents import (
+        design_from_documents as design_from_documents,
+    )
+    from hashrange.toolkit.importers.table_documents import (
+        table_from_document as table_from_document,
+    )
+    from hashrange.toolkit.importers.terraform import design_from_terraform as design_from_terraform
+    from hashrange.toolkit.importers.workbench import design_from_workbench as design_from_workbench
+    from hashrange.toolkit.migrations.backfill import Backfill as Backfill
+    from hashrange.toolkit.migrations.backfill import BackfillOptions as BackfillOptions
+    from hashrange.toolkit.migrations.backfill import BackfillReport as BackfillReport
+    from hashrange.toolkit.migrations.differences import Difference as Difference
+    from hashrange.toolkit.migrations.differences import differences as differences
+    from hashrange.toolkit.migrations.estimates import Estimate as Estimate
+    from hashrange.toolkit.migrations.estimates import Prices as Prices
+    from hashrange.toolkit.migrations.migration import Migration as Migration
     from hashrange.toolkit.repository import Repository as Repository
     from hashrange.toolkit.streams.changes import Change as Change
     from hashrange.toolkit.streams.checkpoints import FileCheckpoints as FileCheckpoints
@@ -77,7 +103,13 @@ if TYPE_CHECKING:
     from hashrange.toolkit.transfers import TransactionManager as TransactionManager
 
 _HOMES: Final = {
+    "async_bound": ("AsyncBoundDesign",),
     "bound": ("BoundDesign",),
+    "client.async_driver": (
+        "AsyncDriver",
+        "AsyncPages",
+    ),
+    "client.async_tables": ("AsyncTableClient",),
     "client.drivers": ("SyncDriver",),
     "client.pages": (
         "Page",
@@ -146,6 +178,28 @@ _HOMES: Final = {
     ),
     "execution.executor": ("Binding",),
     "global_tables": ("GlobalTable",),
+    "importers.cloudformation": ("design_from_cloudformation",),
+    "importers.live_table": ("design_from_live_table",),
+    "importers.table_documents": (
+        "design_from_documents",
+        "table_from_document",
+    ),
+    "importers.terraform": ("design_from_terraform",),
+    "importers.workbench": ("design_from_workbench",),
+    "migrations.backfill": (
+        "Backfill",
+        "BackfillOptions",
+        "BackfillReport",
+    ),
+    "migrations.differences": (
+        "Difference",
+        "differences",
+    ),
+    "migrations.estimates": (
+        "Estimate",
+        "Prices",
+    ),
+    "migrations.migration": ("Migration",),
     "repository": ("Repository",),
     "streams.changes": ("Change",),
     "streams.checkpoints": (

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar, final
 
-from hashrange.toolkit.client.pages import Page, Source, walk
+from hashrange.toolkit.client.pages import Page, PageWalk, Source, item_walk_bounds, walk
 from hashrange.toolkit.client.plans import Call, Pause, Plan, Request
 
 Result = TypeVar("Result")
@@ -85,13 +85,21 @@ class AsyncPages(Generic[Content]):
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[Content]:
-        async for page in self.pages():
-            for item in page.items:
+        left = self._limit
+        steps = walk(self._source, *item_walk_bounds(self._source, self._limit))
+        async for page in self._run_walk(steps):
+            for item in page.items[:left]:
                 yield item
+            left = None if left is None else left - len(page.items)
+            if left is not None and left <= 0:
+                return
 
     async def pages(self, size: int | None = None) -> AsyncIterator[Page[Content]]:
         """Iterate over pages of a size, or as the service cuts them."""
-        steps = walk(self._source, size, self._limit)
+        async for page in self._run_walk(walk(self._source, size, self._limit)):
+            yield page
+
+    async def _run_walk(self, steps: PageWalk[Content]) -> AsyncIterator[Page[Content]]:
         try:
             plan = next(steps)
             while True:

@@ -12,7 +12,10 @@ from hashrange.toolkit.client.operations import (
     Attributes,
     Key,
     ReadOptions,
+    ScanOptions,
+    SegmentOptions,
     TableContext,
+    check_options,
 )
 from hashrange.toolkit.client.pages import Source
 from hashrange.toolkit.client.retries import DEFAULT_POLICY, RetryPolicy
@@ -108,24 +111,29 @@ class AsyncTableClient:
 
     def query(self, key: Key | str, **options: Unpack[ReadOptions]) -> AsyncPages[Attributes]:
         """Return the items of a query; the key is a mapping or a key condition expression."""
+        check_options(options, ReadOptions)
         fetch = operations.query_fetch(self.context, key, options)
-        source = Source([[fetch]], from_wire_item)
+        source = Source([[fetch]], from_wire_item, is_filtered=bool(options.get("filter")))
         return AsyncPages(self.driver, source, options.get("limit"))
 
-    def scan(self, **options: Unpack[ReadOptions]) -> AsyncPages[Attributes]:
+    def scan(self, **options: Unpack[ScanOptions]) -> AsyncPages[Attributes]:
         """Return all items, page after page."""
-        source = Source([[operations.scan_fetch(self.context, options)]], from_wire_item)
+        check_options(options, ScanOptions)
+        fetch = operations.scan_fetch(self.context, options)
+        source = Source([[fetch]], from_wire_item, is_filtered=bool(options.get("filter")))
         return AsyncPages(self.driver, source, options.get("limit"))
 
     async def parallel_scan(
         self,
         segments: int = 4,
         *,
+        page: int | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-        **options: Unpack[ReadOptions],
+        **options: Unpack[SegmentOptions],
     ) -> AsyncIterator[Attributes]:
         """Scan in segments at the same time; items come as they arrive, in no order."""
-        steps = scans.ScanRounds(self.context, segments, options)
+        check_options(options, SegmentOptions)
+        steps = scans.ScanRounds(self.context, segments, options, page)
         while not steps.is_done():
             found, progress = await self.driver.run(steps.plan())
             for item in found:

@@ -88,10 +88,10 @@ class TableContext:
         return attempt(call, self.policy)
 
 
-class ReadOptions(TypedDict, total=False):
-    """Options of queries and scans.
+class SegmentOptions(TypedDict, total=False):
+    """Options of parallel scans.
 
-    `values` are the `:parameters` of the expressions. `projection` names the attributes wanted.
+    `values` are the `:parameters` of the filter. `projection` names the attributes wanted.
     """
 
     index: str
@@ -99,8 +99,25 @@ class ReadOptions(TypedDict, total=False):
     values: Mapping[str, Any]
     projection: Iterable[str]
     consistent: bool
-    newest_first: bool
+
+
+class ScanOptions(SegmentOptions, total=False):
+    """Options of scans; `limit` bounds the items of an iteration."""
+
     limit: int | None
+
+
+class ReadOptions(ScanOptions, total=False):
+    """Options of queries."""
+
+    newest_first: bool
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise TypeError for an option that does not exist, as a function would."""
+    unknown = options.keys() - known.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
 
 
 def get(
@@ -241,7 +258,7 @@ def query_fetch(context: TableContext, key: Key | str, options: ReadOptions) -> 
 
 
 def scan_fetch(
-    context: TableContext, options: ReadOptions, segment: int = 0, segments: int = 1
+    context: TableContext, options: SegmentOptions, segment: int = 0, segments: int = 1
 ) -> Fetch:
     """Return the fetch of a scan, or of one segment of it."""
     expressions = context.expressions(options.get("values"))
@@ -251,7 +268,7 @@ def scan_fetch(
     return _fetch(context, "scan", {**parameters, **_reading(expressions, options)})
 
 
-def _reading(expressions: Expressions, options: ReadOptions) -> dict[str, Any]:
+def _reading(expressions: Expressions, options: SegmentOptions) -> dict[str, Any]:
     parameters: dict[str, Any] = {"ReturnConsumedCapacity": "TOTAL"}
     if index := options.get("index"):
         parameters["IndexName"] = index

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ class Source(Generic[Content]):
     key_names: tuple[str, ...] = ()
     order: str = ""
     newest_first: bool = False
+    is_filtered: bool = False
 
     def page(self, cursor: str | None, size: int | None) -> Plan[Page[Content]]:
         """Read a page: up to `size` items, or what one call returns.
@@ -159,6 +161,7 @@ class Source(Generic[Content]):
 
 
 _ENDED: Any = "end"
+_FILTERED_PAGE_MIN = 100
 
 
 def walk(source: Source[Content], size: int | None, limit: int | None) -> PageWalk[Content]:
@@ -173,6 +176,16 @@ def walk(source: Source[Content], size: int | None, limit: int | None) -> PageWa
             left -= len(page.items)
         if cursor is None:
             return
+
+
+def item_walk_bounds(source: Source[Any], limit: int | None) -> tuple[int | None, int | None]:
+    """Return page size and limit for a walk whose items are counted by the caller.
+
+    With a filter, a page as small as the limit could mean a request per item examined.
+    """
+    if limit is None or not source.is_filtered:
+        return None, limit
+    return max(limit, _FILTERED_PAGE_MIN), None
 
 
 PageWalk = Generator[Plan[Page[Content]], Page[Content], None]
@@ -192,12 +205,15 @@ class Pages(Generic[Content]):
         self._limit = limit
 
     def __iter__(self) -> Iterator[Content]:
-        for page in self.pages():
-            yield from page.items
+        steps = walk(self._source, *item_walk_bounds(self._source, self._limit))
+        items = (item for page in self._run_walk(steps) for item in page.items)
+        return itertools.islice(items, self._limit)
 
     def pages(self, size: int | None = None) -> Iterator[Page[Content]]:
         """Iterate over pages of a size, or as the service cuts them."""
-        steps = walk(self._source, size, self._limit)
+        return self._run_walk(walk(self._source, size, self._limit))
+
+    def _run_walk(self, steps: PageWalk[Content]) -> Iterator[Page[Content]]:
         try:
             plan = next(steps)
             while True:

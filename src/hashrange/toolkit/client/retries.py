@@ -1,9 +1,9 @@
 """Which failures are tried again, after how long, and what the others are called.
 
-Throttling and server errors say that nothing was done, so every request may be sent again. A lost
-connection says nothing: only repeatable requests are sent again then. The pause before attempt n is
-random between zero and `base * 2**n` seconds, at most `cap` ("full jitter"), so that clients
-that failed together do not come back together.
+Throttling and conflicts say that nothing was done, so every request may be sent again. A server
+error or a lost connection leaves that open: only repeatable requests are sent again then. The
+pause before attempt n is random between zero and `base * 2**n` seconds, at most `cap` ("full
+jitter"), so that clients that failed together do not come back together.
 """
 
 from __future__ import annotations
@@ -122,8 +122,15 @@ def _is_lost(error: Exception) -> bool:
     return bool(names & {"HTTPClientError", "ConnectionError", "ClientConnectionError"})
 
 
+def _was_never_sent(error: Exception) -> bool:
+    names = {each.__name__ for each in type(error).__mro__}
+    return bool(names & {"EndpointConnectionError", "ConnectTimeoutError"})
+
+
 def _may_repeat(error: Exception, translated: ToolkitError, call: Call) -> bool:
     if isinstance(translated, Throttled) or error_code(error) in CONFLICTS:
+        return True
+    if _was_never_sent(error):
         return True
     codes = {code for code in cancellation_codes(error) if code != "None"}
     if codes and codes <= THROTTLING | CONFLICTS:

@@ -12,14 +12,14 @@ from typing import Any, Final, final
 
 from hashrange.toolkit.client.operations import (
     Attributes,
-    ReadOptions,
+    SegmentOptions,
     TableContext,
     scan_fetch,
 )
-from hashrange.toolkit.client.pages import Position, RawPage
+from hashrange.toolkit.client.pages import RawPage
 from hashrange.toolkit.client.plans import Plan, Together
 from hashrange.toolkit.errors import DesignError
-from hashrange.toolkit.values import Item, from_wire_item
+from hashrange.toolkit.values import from_wire_item
 
 SEGMENTS_MAX: Final = 1_000_000
 
@@ -27,14 +27,13 @@ SEGMENTS_MAX: Final = 1_000_000
 @final
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a parallel scan is. `positions` can resume it; None marks a finished segment."""
+    """How far a parallel scan is: segments read to their end, items returned and examined."""
 
     segments: int
     segments_done: int
     items: int
     examined: int
     read_units: float
-    positions: tuple[Item | None, ...]
 
     @property
     def is_done(self) -> bool:
@@ -53,8 +52,8 @@ class ScanRounds:
         self,
         context: TableContext,
         segments: int,
-        options: ReadOptions,
-        positions: tuple[Position, ...] | None = None,
+        options: SegmentOptions,
+        page: int | None = None,
     ) -> None:
         if not 1 <= segments <= SEGMENTS_MAX:
             raise DesignError(f"a scan has 1 to {SEGMENTS_MAX} segments")
@@ -62,9 +61,7 @@ class ScanRounds:
             scan_fetch(context, options, segment, segments) for segment in range(segments)
         ]
         self._positions: list[Any] = [_START] * segments
-        if positions is not None:
-            self._positions = list(positions)
-        self._limit = options.get("limit")
+        self._page = page
         self._items = self._examined = 0
         self._units = 0.0
 
@@ -76,7 +73,7 @@ class ScanRounds:
         alive = [at for at, position in enumerate(self._positions) if position is not None]
         starts = {at: self._positions[at] for at in alive}
         plans = [
-            self._fetches[at](None if starts[at] is _START else starts[at], self._limit)
+            self._fetches[at](None if starts[at] is _START else starts[at], self._page)
             for at in alive
         ]
         raws: list[RawPage] = yield Together(plans, len(plans))
@@ -97,7 +94,6 @@ class ScanRounds:
             self._items,
             self._examined,
             self._units,
-            tuple(self._positions),
         )
 
 

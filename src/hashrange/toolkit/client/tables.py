@@ -19,7 +19,10 @@ from hashrange.toolkit.client.operations import (
     Attributes,
     Key,
     ReadOptions,
+    ScanOptions,
+    SegmentOptions,
     TableContext,
+    check_options,
 )
 from hashrange.toolkit.client.pages import Pages, Source
 from hashrange.toolkit.client.plans import Plan
@@ -118,27 +121,32 @@ class TableClient:
 
     def query(self, key: Key | str, **options: Unpack[ReadOptions]) -> Pages[Attributes]:
         """Return the items of a query; the key is a mapping or a key condition expression."""
+        check_options(options, ReadOptions)
         fetch = operations.query_fetch(self.context, key, options)
-        source = Source([[fetch]], from_wire_item)
+        source = Source([[fetch]], from_wire_item, is_filtered=bool(options.get("filter")))
         return Pages(self.driver.run, source, options.get("limit"))
 
-    def scan(self, **options: Unpack[ReadOptions]) -> Pages[Attributes]:
+    def scan(self, **options: Unpack[ScanOptions]) -> Pages[Attributes]:
         """Return all items, page after page."""
-        source = Source([[operations.scan_fetch(self.context, options)]], from_wire_item)
+        check_options(options, ScanOptions)
+        fetch = operations.scan_fetch(self.context, options)
+        source = Source([[fetch]], from_wire_item, is_filtered=bool(options.get("filter")))
         return Pages(self.driver.run, source, options.get("limit"))
 
     def parallel_scan(
         self,
         segments: int = 4,
         *,
+        page: int | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-        **options: Unpack[ReadOptions],
+        **options: Unpack[SegmentOptions],
     ) -> Iterator[Attributes]:
         """Scan in segments at the same time; items come as they arrive, in no order.
 
-        At most one page of each segment is held in memory.
+        At most one page of each segment, of `page` items if that is given, is held in memory.
         """
-        steps = scans.ScanRounds(self.context, segments, options)
+        check_options(options, SegmentOptions)
+        steps = scans.ScanRounds(self.context, segments, options, page)
         return scans.run_rounds(steps, self.driver.run, on_progress)
 
     def batch_write(

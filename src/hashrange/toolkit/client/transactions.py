@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypedDict, final
 
 from hashrange.toolkit.client.expressions import Expressions
-from hashrange.toolkit.client.operations import Attributes, Key
+from hashrange.toolkit.client.operations import Key
 from hashrange.toolkit.client.plans import Call, Plan
 from hashrange.toolkit.client.retries import DEFAULT_POLICY, RetryPolicy, attempt
 from hashrange.toolkit.errors import (
@@ -136,11 +136,8 @@ class Transaction:
 
 def transact_get(
     keys: Sequence[tuple[str, Key]], policy: RetryPolicy = DEFAULT_POLICY
-) -> Plan[list[Attributes | None]]:
-    """Return items as they are at one moment, None where there is none, in the order asked for."""
+) -> Plan[list[Item | None]]:
+    """Return items, in API form, as they are at one moment; None where there is none."""
     gets = [{"Get": {"TableName": table, "Key": to_wire_item(key)}} for table, key in keys]
     answer = yield from attempt(Call("transact_get_items", {"TransactItems": gets}), policy)
-    return [
-        from_wire_item(each["Item"]) if each.get("Item") else None
-        for each in answer.get("Responses", [])
-    ]
+    return [each.get("Item") or None for each in answer.get("Responses", [])]

@@ -152,7 +152,10 @@ def _any_of(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
             return value
         return _read(KeyAttribute, value, where)
     if date in kinds and isinstance(value, str):
-        return date.fromisoformat(value)
+        try:
+            return date.fromisoformat(value)
+        except ValueError as error:
+            raise DesignError(f"{where}: {value!r} is no date") from error
     (kind,) = (each for each in kinds if each is not type(None))
     return _value(kind, value, where)
 

@@ -64,6 +64,8 @@ class Entity(Generic[Model]):
     that index: a sparse index. A key attribute that is an ordinary attribute of the entity need not
     be listed: its template is `{name}`.
 
+    `label` is what items carry in the table's entity attribute, by default the name of the entity.
+
     `model` is the class items are returned as: a dataclass, a Pydantic model, or `dict`. Attributes
     are taken from it; those given here as well replace or extend them.
 
@@ -86,6 +88,7 @@ class Entity(Generic[Model]):
     updated: str = ""
     ephemeral: bool = False
     expires_after: int | None = None
+    label: str = ""
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -96,6 +99,11 @@ class Entity(Generic[Model]):
         }
         object.__setattr__(self, "attributes", tuple({**derived, **named}.values()))
         object.__setattr__(self, "keys", dict(self.keys))
+
+    @property
+    def label_text(self) -> str:
+        """What items of the entity carry in the table's entity attribute."""
+        return self.label or self.name
 
     def attribute(self, name: str) -> Attribute | None:
         """Return an attribute by name, or None if the entity does not declare it."""

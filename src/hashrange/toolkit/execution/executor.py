@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -74,7 +75,10 @@ class Executor:
         twice = arguments.keys() & named.keys()
         if twice:
             raise DesignError(f"{pattern.name} was given {', '.join(sorted(twice))} twice")
-        arguments.update({name: value for name, value in named.items() if value is not None})
+        written = () if pattern.is_read else pattern.expression_parameters
+        arguments.update(
+            {name: each for name, each in named.items() if each is not None or name in written}
+        )
         allowed = {*parameters, *self._options(pattern)}
         unknown = [name for name in arguments if name not in allowed]
         if unknown:
@@ -118,8 +122,7 @@ class Executor:
                 self.design,
                 pattern,
                 arguments,
-                TableContext("", self.binding.policy, self.binding.floats),
-                self.binding.names,
+                self._context,
                 self.binding.clock(),
             )
         if pattern.operation == "transact_get":
@@ -198,10 +201,14 @@ class Executor:
             renamed = {name: arguments[given] for name, given in step.rename.items()}
             keys.append((self.name_of(table), key_of(entity, table, {**arguments, **renamed})))
         items = yield from transact_get(keys, self.binding.policy)
-        return [
-            None if item is None else load(entity, self.design.table(entity.table), item)
-            for entity, item in zip(entities, items, strict=True)
-        ]
+        records: list[Any] = []
+        for entity, item in zip(entities, items, strict=True):
+            if item is None:
+                records.append(None)
+                continue
+            plain = yield from self._context(entity.table, entity.name).decode(item)
+            records.append(load(entity, self.design.table(entity.table), plain))
+        return records
 
     def _target(self, pattern: AccessPattern) -> tuple[Entity[Any], Table]:
         entity = self.design.entity(pattern.entities[0])
@@ -231,9 +238,13 @@ class Executor:
             bool(pattern.index) and table.index(pattern.index).projection != "ALL"
         )
 
+        wanted = {re.split(r"[.\[]", path, maxsplit=1)[0] for path in pattern.projection}
+
         def decode(item: Mapping[str, Any]) -> Any:
             entity = entity_of(self.design, table, item)
-            if pattern.projection or entity is None or is_guard(table, item):
+            if pattern.projection:
+                return {name: value for name, value in item.items() if name in wanted}
+            if entity is None or is_guard(table, item):
                 return dict(item)
             if is_partial:
                 return fields_of_item(entity, table, item)

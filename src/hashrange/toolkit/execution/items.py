@@ -38,7 +38,7 @@ def stored_item(entity: Entity[Any], table: Table, record: Any, now: datetime) -
     if entity.expires_after is not None:
         attributes.setdefault(table.ttl, int(now.timestamp()) + entity.expires_after)
     if table.entity_attribute:
-        attributes.setdefault(table.entity_attribute, entity.name)
+        attributes.setdefault(table.entity_attribute, entity.label_text)
     return {
         **attributes,
         **key_of(entity, table, attributes),
@@ -64,7 +64,7 @@ def entity_of(design: Design, table: Table, item: Mapping[str, Any]) -> Entity[A
     entities = design.entities_of(table.name)
     label = item.get(table.entity_attribute) if table.entity_attribute else None
     for entity in entities:
-        if label == entity.name:
+        if label == entity.label_text:
             return entity
     names = [key.name for key in table.key_attributes]
     if any(name not in item for name in names):  # a projection may leave out keys

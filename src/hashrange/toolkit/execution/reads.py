@@ -50,6 +50,7 @@ def query_source(
         _position_names(design, pattern),
         sort.name if sort else "",
         newest_first,
+        bool(pattern.filter),
     )
 
 
@@ -62,7 +63,7 @@ def scan_source(
     def decoded(item: Item) -> Any:
         return decode(from_wire_item(item))
 
-    return Source([[scan_fetch(context, options)]], decoded)
+    return Source([[scan_fetch(context, options)]], decoded, is_filtered=bool(pattern.filter))
 
 
 def _options(pattern: AccessPattern, arguments: Arguments, *, newest_first: bool) -> ReadOptions:

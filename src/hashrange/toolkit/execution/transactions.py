@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from hashrange.toolkit.design.patterns import AccessPattern, Step, parameters_of
 from hashrange.toolkit.errors import DesignError
 from hashrange.toolkit.execution.items import key_of, stored_item
 from hashrange.toolkit.execution.uniqueness import add_guard_changes
-from hashrange.toolkit.execution.writes import Write, completed_update, in_table
+from hashrange.toolkit.execution.writes import Write, completed_update
 
 Arguments = Mapping[str, Any]
 
@@ -24,19 +24,20 @@ def transaction_of(
     design: Design,
     pattern: AccessPattern,
     arguments: Arguments,
-    context: TableContext,
-    names: Mapping[str, str],
+    context_of: Callable[[str, str], TableContext],
     now: datetime,
 ) -> Plan[None]:
-    """Carry out the steps of a pattern; `names` maps tables to what the service calls them."""
+    """Carry out the steps of a pattern; `context_of` knows the context of a table and an entity."""
     token = str(arguments.get("token", ""))
+    first = design.entity(pattern.steps[0].entity)
+    context = context_of(first.table, first.name)
     transaction = Transaction(token=token, policy=context.policy, floats=context.floats)
     for step in pattern.steps:
         entity = design.entity(step.entity)
         table = design.table(entity.table)
-        write = Write(in_table(context, names.get(table.name, table.name)), table, entity, now)
+        write = Write(context_of(table.name, entity.name), table, entity, now)
         for values in _values(step, arguments, pattern):
-            _add_step(transaction, step, write, values)
+            yield from _add_step(transaction, step, write, values)
     yield from transaction.plan()
 
 
@@ -63,7 +64,7 @@ def _argument(name: str, arguments: Arguments, pattern: AccessPattern) -> Any:
     return arguments[name]
 
 
-def _add_step(transaction: Transaction, step: Step, write: Write, values: Any) -> None:
+def _add_step(transaction: Transaction, step: Step, write: Write, values: Any) -> Plan[None]:
     table, name = write.table, write.context.table
     absent = f"attribute_not_exists(#{table.partition.name})"
     options: dict[str, Any] = {"message": step.message}
@@ -72,12 +73,15 @@ def _add_step(transaction: Transaction, step: Step, write: Write, values: Any) -
         if write.entity.version:
             item[write.entity.version] = item.get(write.entity.version, 0) + 1
         condition = both(step.condition, absent if step.action == "create" else "")
-        transaction.put(name, item, condition=condition, values=item, **options)
+        wire = yield from write.context.encode(item)
+        transaction.put_wire(name, wire, condition=condition, values=item, **options)
         if step.action == "create":
             add_guard_changes(transaction, write.entity, table, {}, item, name=name)
         return
     key = key_of(write.entity, table, values)
     if step.action == "update":
+        if write.context.codecs:
+            raise DesignError(f"{write.entity.name} has codecs: its items are written whole")
         update, added = completed_update(write, step.update, values, upsert=False)
         condition = both(f"attribute_exists(#{table.partition.name})", step.condition)
         given = _given(values, update, condition)

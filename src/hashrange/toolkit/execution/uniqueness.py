@@ -8,19 +8,13 @@ they are still the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hashrange.toolkit.client.transactions import Transaction
 from hashrange.toolkit.design.entities import Entity
 from hashrange.toolkit.design.tables import Table
-from hashrange.toolkit.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    NotUnique,
-    TransactionFailed,
-    VersionConflict,
-)
+from hashrange.toolkit.errors import NotUnique, TransactionFailed
 
 GUARD_PREFIX = "UNIQUE#"
 
@@ -84,16 +78,12 @@ def unchanged(entity: Entity[Any], before: Mapping[str, Any]) -> tuple[str, dict
     return " AND ".join(conditions), values
 
 
-def explain(
-    failure: TransactionFailed, entity: Entity[Any], about: list[str], *, is_new: bool
-) -> Iterator[ConditionFailed]:
-    """Yield what a failed transaction means; its first step is the item, then come the guards."""
+def taken_value(failure: TransactionFailed, about: list[str]) -> NotUnique | None:
+    """Return which unique value was taken, if that is why a transaction failed.
+
+    Its first step is the item, then come the guards; `about` has the attribute of each guard.
+    """
     for reason in failure.reasons:
-        if reason.code != "ConditionalCheckFailed":
-            continue
-        if reason.position > 0:
-            yield NotUnique(reason.message, about[reason.position - 1])
-        elif is_new:
-            yield AlreadyExists(f"there is such a {entity.name} already", reason.item)
-        else:
-            yield VersionConflict(f"the {entity.name} changed meanwhile", reason.item)
+        if reason.code == "ConditionalCheckFailed" and reason.position > 0:
+            return NotUnique(reason.message, about[reason.position - 1])
+    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,13 +24,14 @@ from hashrange.toolkit.design.updates import (
 )
 from hashrange.toolkit.errors import (
     AlreadyExists,
+    CancellationReason,
     ConditionFailed,
     NotFound,
     TransactionFailed,
     VersionConflict,
 )
 from hashrange.toolkit.execution.items import fields_of_item, key_of, stored_item
-from hashrange.toolkit.execution.uniqueness import add_guard_changes, explain, unchanged
+from hashrange.toolkit.execution.uniqueness import add_guard_changes, taken_value, unchanged
 
 Arguments = Mapping[str, Any]
 Stored = dict[str, Any]
@@ -101,7 +101,7 @@ class Write:
             self.context.table, key, condition=both(condition, kept), values={**values, **was}
         )
         about = self._guards(transaction, before, {})
-        yield from self._commit(transaction, about, is_new=False)
+        yield from self._commit(transaction, about, before, values)
         return before
 
     def update(self, pattern: AccessPattern, arguments: Arguments) -> Plan[Stored]:
@@ -145,7 +145,7 @@ class Write:
             values={**values, **was},
         )
         about = self._guards(transaction, before, after)
-        yield from self._commit(transaction, about, is_new=False)
+        yield from self._commit(transaction, about, before, values)
         found = yield from operations.get(self.context, key, consistent=True)
         return found or after
 
@@ -165,7 +165,7 @@ class Write:
         transaction = self._transaction()
         transaction.put_wire(self.context.table, wire, condition=condition, values=values)
         about = self._guards(transaction, before, item)
-        yield from self._commit(transaction, about, is_new=is_new)
+        yield from self._commit(transaction, about, None if is_new else before, values)
 
     def _read(self, item: Stored) -> Plan[Stored | None]:
         key = {each.name: item[each.name] for each in self.table.key_attributes}
@@ -179,13 +179,31 @@ class Write:
             transaction, self.entity, self.table, before, after, name=self.context.table
         )
 
-    def _commit(self, transaction: Transaction, about: list[str], *, is_new: bool) -> Plan[None]:
+    def _commit(
+        self, transaction: Transaction, about: list[str], before: Stored | None, values: Arguments
+    ) -> Plan[None]:
+        """Carry out a transaction of an item and its guards; `before` is None for a new item."""
         try:
             yield from transaction.plan()
         except TransactionFailed as failure:
-            for meaning in explain(failure, self.entity, about, is_new=is_new):
-                raise meaning from failure
-            raise
+            taken = taken_value(failure, about)
+            if taken is not None:
+                raise taken from failure
+            reason = failure.reason_of(0)
+            if reason is None or reason.code != "ConditionalCheckFailed":
+                raise
+            raise self._refusal(reason, before, values) from failure
+
+    def _refusal(
+        self, reason: CancellationReason, before: Stored | None, values: Arguments
+    ) -> Exception:
+        """Return why the item itself could not be written."""
+        if before is None:
+            return AlreadyExists(f"there is such a {self.entity.name} already", reason.item)
+        item = reason.item or {}
+        if any(item.get(name) != before.get(name) for name in self.entity.unique):
+            return VersionConflict(f"the {self.entity.name} changed meanwhile", reason.item)
+        return self._meaning(ConditionFailed(reason.message, reason.item), values)
 
     def _versioned(self, condition: str, arguments: Arguments) -> tuple[str, dict[str, Any]]:
         """Return condition and values with the version added, if the caller gave one."""
@@ -254,9 +272,4 @@ def created_attributes(entity: Entity[Any], table: Table, arguments: Arguments) 
     keys = key_of(entity, table, arguments)
     fields = fields_of_item(entity, table, keys)
     given = {name: arguments[name] for name in fields if name in arguments and name not in keys}
-    return {table.entity_attribute: entity.name, **given} if table.entity_attribute else given
-
-
-def in_table(context: TableContext, name: str) -> TableContext:
-    """Return the context of another table."""
-    return replace(context, table=name)
+    return {table.entity_attribute: entity.label_text, **given} if table.entity_attribute else given

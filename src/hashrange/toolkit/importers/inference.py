@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hashrange.toolkit.design.entities import Attribute, AttributeType, Entity
@@ -50,7 +50,9 @@ def infer_entities(table: Table, items: Sequence[Item], total_items: int | None 
         name = _unused(_entity_name(table, members, label), names)
         names.add(name)
         share = None if total_items is None else round(total_items * len(members) / len(items))
-        entities.append(_entity(name, table, members, share))
+        said = members[0][label]["S"] if label else ""
+        entity = _entity(name, table, members, share)
+        entities.append(replace(entity, label="" if said == name else said))
     return Inferred(tuple(entities), label)
 
 

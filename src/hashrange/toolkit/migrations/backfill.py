@@ -201,6 +201,8 @@ class Backfill:
                 yield from _replace_attributes(self._context, key, item, after)
                 return conflicts, 1
             except ConditionFailed:
+                if self._journal:
+                    self._journal.void()
                 answer = yield from self._context.send(
                     "get_item", {"Key": key, "ConsistentRead": True}
                 )

@@ -16,6 +16,7 @@ from typing import Any, Final, final
 from hashrange.toolkit.values import Item, Wire
 
 _BINARY: Final = "$binary"
+_VOID: Final = "null"
 
 
 @final
@@ -32,12 +33,23 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
+    def void(self) -> None:
+        """Note that the last change was not made after all."""
+        with self._path.open("a") as file:
+            file.write(_VOID + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
     def backwards(self) -> Iterator[tuple[Item, dict[str, Wire], dict[str, Wire]]]:
-        """Yield the changes, newest first."""
+        """Yield the changes that were made, newest first."""
         if not self._path.exists():
             return
         lines = self._path.read_text().splitlines()
+        is_void = False
         for line in reversed(lines):
+            if line == _VOID or is_void:
+                is_void = line == _VOID
+                continue
             key, before, after = decode_key(line)
             yield key, before, after
 
