@@ -45,9 +45,25 @@ def standards_table():
     return "\n".join(lines)
 
 
+def musts_table():
+    """Return the table of every MUST with what enforces it."""
+    lines = ["| standard | rules | command |", "|---|---|---|"]
+    for must in musts():
+        rules = ", ".join(f"`{rule}`" for rule in must["rules"])
+        command = f"`{must['command']}`" if "command" in must else ""
+        lines.append(f"| {must['standard']} | {rules} | {command} |")
+    return "\n".join(lines)
+
+
+def musts():
+    """Return every MUST of the standards."""
+    return yaml.safe_load((HERE / "musts.yaml").read_text())
+
+
 def with_tables(text):
     """Return the text of the document with its tables renewed."""
-    for name, table in (("rules", rules_table()), ("standards", standards_table())):
+    tables = {"rules": rules_table(), "standards": standards_table(), "musts": musts_table()}
+    for name, table in tables.items():
         block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         text = block.sub(lambda found, table=table: found[1] + table + "\n" + found[2], text)
     return text

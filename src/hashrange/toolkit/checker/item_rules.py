@@ -13,6 +13,7 @@ from hashrange.toolkit.checker.findings import (
     of_attribute,
     of_entity,
     of_pattern,
+    of_table,
 )
 from hashrange.toolkit.design.entities import Entity
 from hashrange.toolkit.design.model import Design
@@ -178,6 +179,23 @@ def ttl_undeclared(design: Design) -> Problems:
             continue
         if _EPHEMERAL.search(snake(entity.name)):
             yield Problem(of_entity(entity), f"{entity.name} sounds ephemeral, but never expires")
+
+
+@book.rule(
+    "ttl-unused",
+    "warning",
+    standard="TTL configuration: MUST define expiration behavior.",
+    why="A TTL attribute that nothing fills deletes nothing.",
+    mend="Set expires_after on the entities that expire, or remove ttl from the table.",
+)
+def ttl_unused(design: Design) -> Problems:
+    """A table has a TTL attribute that no entity fills."""
+    for table in design.tables:
+        entities = design.entities_of(table.name)
+        if table.ttl and not any(
+            each.expires_after is not None or each.attribute(table.ttl) for each in entities
+        ):
+            yield Problem(of_table(table), f"no entity fills {table.ttl}")
 
 
 @book.rule(

@@ -41,7 +41,7 @@ def none(design: Design) -> Problems:
 @book.rule(
     "pattern-entity-unreached",
     "warning",
-    standard="Tables: MUST document supported access patterns.",
+    standard="Table design MUST be driven by access patterns, not normalization.",
     why="An entity that nobody reads or writes is either dead or has undeclared patterns.",
     mend="Declare how items of the entity are written and read, or remove it.",
 )
@@ -235,7 +235,7 @@ def _has_no_budget(budget: object) -> bool:
 @book.rule(
     "pattern-undescribed",
     "note",
-    standard="Primary keys MUST be explicitly designed and documented.",
+    standard="Tables: MUST document supported access patterns.",
     why="The name of a pattern rarely says who calls it and what for.",
     mend="Add a description of one sentence.",
 )
@@ -244,3 +244,17 @@ def undescribed(design: Design) -> Problems:
     for pattern in design.patterns:
         if not pattern.description:
             yield Problem(of_pattern(pattern), "it has no description")
+
+
+@book.rule(
+    "pattern-untested",
+    "note",
+    standard="Access patterns MUST be tested.",
+    why="Without a budget, a test can only find that a pattern does not work at all.",
+    mend="Give the pattern a budget: read_units, write_units, items_examined, requests.",
+)
+def untested(design: Design) -> Problems:
+    """A production pattern has no budget to be tested against."""
+    for pattern in design.patterns:
+        if pattern.production and _has_no_budget(pattern.budget):
+            yield Problem(of_pattern(pattern), "it has no budget")

@@ -231,3 +231,47 @@ def environment_missing(design: Design) -> Problems:
         tags = {name.lower() for name in table.tags}
         if not table.environment and not tags & {"environment", "env", "stage"}:
             yield Problem(of_table(table), "environment is empty")
+
+
+@book.rule(
+    "table-analytical",
+    "warning",
+    standard="DynamoDB MUST be used for high-scale, low-latency key-value and document access "
+    "patterns.",
+    why="A table that is only scanned pays for keys and latency that nobody uses.",
+    mend="Export the data and analyse it elsewhere, or declare the reads by key.",
+)
+def analytical(design: Design) -> Problems:
+    """All reads of a table are scans."""
+    for table in design.tables:
+        reads = [pattern for pattern in design.patterns_of(table.name) if pattern.is_read]
+        if reads and all(pattern.operation == "scan" for pattern in reads):
+            yield Problem(of_table(table), "all its reads are scans")
+
+
+@book.rule(
+    "table-no-sort-key",
+    "note",
+    standard="Tables: MUST define partition and sort keys.",
+    why="A sort key cannot be added later; without one, related items need a table of their own.",
+    mend="Define a sort key, with a constant value if there is nothing to sort yet.",
+)
+def no_sort_key(design: Design) -> Problems:
+    """A table has no sort key."""
+    for table in design.tables:
+        if table.sort is None:
+            yield Problem(of_table(table), "it has no sort key")
+
+
+@book.rule(
+    "table-undescribed",
+    "note",
+    standard="Primary keys MUST be explicitly designed and documented.",
+    why="The next reader has to guess what the keys of the table mean.",
+    mend="Add a description of the table.",
+)
+def undescribed(design: Design) -> Problems:
+    """A table has no description."""
+    for table in design.tables:
+        if not table.description:
+            yield Problem(of_table(table), "it has no description")
