@@ -17,6 +17,7 @@ from examples.designs.social import Social
 from hashrange.cli.main import main
 from hashrange.toolkit.cost.consumption import estimate
 from hashrange.toolkit.design.documents import design_to_toml
+from hashrange.toolkit.errors import DesignError
 from hashrange.toolkit.item_sizes import item_bytes
 from hashrange.toolkit.rehearsal.output import json_of, text_of
 from hashrange.toolkit.rehearsal.population import Population
@@ -87,6 +88,12 @@ def test_a_pattern_whose_condition_never_holds_fails(dynamodb_client):
     never = {"discount": {"never": -1}}
     results = rehearsed(dynamodb_client, change, Settings(60, 3, never))
     assert results["discount"].problems == ("the condition of no call held: give arguments",)
+
+
+def test_items_that_the_service_refuses_are_a_contradiction(dynamodb_client):
+    wrong = {"tables.Shop.indexes.ByTotal": {"partition_key": "total", "reason": "a test"}}
+    with pytest.raises(DesignError, match="items of Shop are refused"):
+        rehearsed(dynamodb_client, wrong)
 
 
 def test_the_estimate_agrees_with_the_measurement(dynamodb_client):

@@ -48,9 +48,15 @@ def style_mixed(design: Design) -> Problems:
             if len(counts) > 1 and count == 1:
                 yield Problem(of_table(table), "it has one entity in a single-table design")
     elif design.style == "multi_table":
-        for table, count in counts.items():
-            if count > 1:
-                yield Problem(of_table(table), f"it has {count} entities in a multi-table design")
+        for table in counts:
+            # Entities of one item collection belong together, such as an order and its lines.
+            collections = {
+                entity.required_template(table.partition.name).prefix
+                for entity in design.entities_of(table.name)
+            }
+            if len(collections) > 1:
+                known = ", ".join(sorted(collections))
+                yield Problem(of_table(table), f"it has unrelated collections: {known}")
     elif len(counts) > 1 and max(counts.values()) > 1 and min(counts.values()) == 1:
         yield Problem("", "some tables have one entity, others several; declare style", "warning")
 

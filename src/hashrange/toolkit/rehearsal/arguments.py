@@ -42,10 +42,11 @@ class Arguments:
         if pattern.steps:
             return self._of_steps(pattern, n)
         if pattern.operation == "scan":
-            names = pattern.entities or tuple(
-                e.name for e in self.design.entities_of(pattern.table)
-            )
-            entity = self.design.entity(names[0])
+            stored = (each.name for each in self.design.entities_of(pattern.table))
+            name = next(iter(pattern.entities or stored), None)
+            if name is None:
+                return {}
+            entity = self.design.entity(name)
             return self._of_expressions(entity, self.pick(entity, n), pattern.filter)
         entity = self.design.entity(pattern.entities[0])
         if pattern.operation in ("create", "put"):

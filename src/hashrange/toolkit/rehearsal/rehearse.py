@@ -14,7 +14,14 @@ from hashrange.toolkit.cost.prices import SECONDS_PER_MONTH, Prices, load_prices
 from hashrange.toolkit.design.expectations import Budget
 from hashrange.toolkit.design.model import Design
 from hashrange.toolkit.design.patterns import AccessPattern
-from hashrange.toolkit.errors import ConditionFailed, NotFound, ToolkitError, TransactionFailed
+from hashrange.toolkit.errors import (
+    ConditionFailed,
+    DesignError,
+    NotFound,
+    RequestRefused,
+    ToolkitError,
+    TransactionFailed,
+)
 from hashrange.toolkit.execution.items import stored_item
 from hashrange.toolkit.rehearsal.arguments import Arguments
 from hashrange.toolkit.rehearsal.meter import Meter, Reading
@@ -124,7 +131,10 @@ def load(bound: BoundDesign, population: Population) -> int:
                 if entity.version:
                     item[entity.version] = 1
                 items.append(item)
-        bound.table(table.name).batch_write(items)
+        try:
+            bound.table(table.name).batch_write(items)
+        except RequestRefused as error:
+            raise DesignError(f"items of {table.name} are refused: {error}") from error
         count += len(items)
     return count
 

@@ -23,6 +23,7 @@ from hashrange.toolkit.simulate.run import Scenario, StoreRun, simulate
 SAMPLE_ITEMS: Final = 12
 SAMPLES_PER_COLLECTION: Final = 3
 DAY: Final = Scenario("day", minutes=24)
+"""A day in 24 minutes: an hour of it is a minute of the simulation."""
 
 
 @final
