@@ -90,7 +90,12 @@ def run(given: argparse.Namespace) -> int:
         return verbs[given.verb](given, load_source(given.design))
     except ImportError as error:
         return _complain(f"{_EXTRA} ({error})")
-    except (ToolkitError, OSError, json.JSONDecodeError) as error:
+    except (ToolkitError, OSError, ValueError) as error:
+        return _complain(str(error))
+    except Exception as error:
+        # Those of botocore, which may not be installed and has no common base to name here.
+        if type(error).__module__.partition(".")[0] != "botocore":
+            raise
         return _complain(str(error))
 
 

@@ -6,6 +6,7 @@ Whatever a command needs is imported when it runs.
 from __future__ import annotations
 
 import argparse
+import secrets
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,7 +89,9 @@ def _test(given: argparse.Namespace, source: Source) -> int:
 
     arguments = tomllib.loads(Path(given.arguments).read_text("utf-8")) if given.arguments else {}
     prices = load_prices(given.price_region, given.prices)
-    settings = Settings(given.items, given.calls, arguments, prices)
+    # A service may have tables of the same names; a database in this process is fresh.
+    prefix = f"design-test-{secrets.token_hex(4)}-" if given.endpoint else ""
+    settings = Settings(given.items, given.calls, arguments, prices, prefix=prefix)
     with _client(given) as client:
         rehearsal = rehearse(source.design, client, settings)
     form = output.json_of if given.format == "json" else output.text_of

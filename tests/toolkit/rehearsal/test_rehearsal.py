@@ -17,6 +17,7 @@ from examples.designs.social import Social
 from hashrange.cli.main import main
 from hashrange.toolkit.cost.consumption import estimate
 from hashrange.toolkit.design.documents import design_to_toml
+from hashrange.toolkit.design.provisioning import create_table_document
 from hashrange.toolkit.errors import DesignError
 from hashrange.toolkit.item_sizes import item_bytes
 from hashrange.toolkit.rehearsal.output import json_of, text_of
@@ -153,13 +154,26 @@ def test_the_command_fails_on_a_budget(tmp_path, capsys):
     assert "FAILED user: read_units is 0.5, the budget allows 0.1" in capsys.readouterr().out
 
 
-def test_the_command_uses_an_endpoint(dynamodb_server, capsys, monkeypatch):
+def test_the_command_leaves_the_tables_of_a_service_alone(dynamodb_server, capsys, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     endpoint = dynamodb_server.endpoint_url
     arguments = ("--endpoint", endpoint, "--items", 30, "--calls", 1)
+    client = dynamodb_server.client()
+    client.create_table(**create_table_document(shop().table("Shop")))
     assert run("test", HERE / "shop.toml", *arguments) == 0
-    assert dynamodb_server.client().list_tables()["TableNames"] == ["Shop"]
+    assert "all within their budgets" in capsys.readouterr().out
+    assert client.list_tables()["TableNames"] == ["Shop"]
+    assert client.scan(TableName="Shop")["Count"] == 0
+
+
+def test_a_service_that_does_not_answer_is_an_error(capsys, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    arguments = ("--cloudwatch", "--endpoint", "http://127.0.0.1:1")
+    assert run("watch", HERE / "shop.toml", *arguments) == 2
+    assert "hashrange: Could not connect" in capsys.readouterr().err
 
 
 def test_design_files_are_collected_as_tests(tmp_path):

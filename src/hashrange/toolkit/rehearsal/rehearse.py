@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any, Final, final
 
 from hashrange.toolkit.bound import BoundDesign
 from hashrange.toolkit.client.pages import Pages
+from hashrange.toolkit.client.plans import Call
+from hashrange.toolkit.client.retries import DEFAULT_POLICY, attempt
 from hashrange.toolkit.cost.prices import SECONDS_PER_MONTH, Prices, load_prices
 from hashrange.toolkit.design.expectations import Budget
 from hashrange.toolkit.design.model import Design
@@ -22,6 +24,7 @@ from hashrange.toolkit.errors import (
     ToolkitError,
     TransactionFailed,
 )
+from hashrange.toolkit.execution.executor import Binding
 from hashrange.toolkit.execution.items import stored_item
 from hashrange.toolkit.rehearsal.arguments import Arguments
 from hashrange.toolkit.rehearsal.meter import Meter, Reading
@@ -39,7 +42,8 @@ class Settings:
     """How a rehearsal is done.
 
     `items_max` bounds the items per entity, `calls` is the number of calls per pattern. `given`
-    has arguments by the names of patterns, where generated ones do not fit.
+    has arguments by the names of patterns, where generated ones do not fit. With a `prefix`, the
+    tables are created under other names and deleted afterwards: for services that hold other data.
     """
 
     items_max: int = ITEMS_MAX_DEFAULT
@@ -47,6 +51,7 @@ class Settings:
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Prices = field(default_factory=load_prices)
     timer: Callable[[], float] = time.perf_counter
+    prefix: str = ""
 
 
 @final
@@ -103,20 +108,39 @@ class Rehearsal:
 def rehearse(design: Design, client: Any, settings: Settings) -> Rehearsal:
     """Run every pattern of a design against the service behind a boto3 client.
 
-    The tables are created if they are absent; nothing is deleted. Reads come first and deletes
-    last, so that no pattern takes away what another one needs.
+    Reads come first and deletes last, so that no pattern takes away what another one needs.
     """
     meter = Meter(client)
-    bound = BoundDesign(design, meter)
-    bound.create_tables()
-    population = Population(design, settings.items_max)
-    items = load(bound, population)
-    arguments = Arguments(design, population)
-    results = {
-        pattern.name: _run(bound, meter, pattern, arguments, settings)
-        for pattern in sorted(design.patterns, key=_turn)
-    }
+    names = {table.name: f"{settings.prefix}{table.name}" for table in design.tables}
+    bound = BoundDesign(_unprotected(design), meter, Binding(names=names))
+    try:
+        bound.create_tables()
+        population = Population(design, settings.items_max)
+        items = load(bound, population)
+        arguments = Arguments(design, population)
+        results = {
+            pattern.name: _run(bound, meter, pattern, arguments, settings)
+            for pattern in sorted(design.patterns, key=_turn)
+        }
+    finally:
+        if settings.prefix:
+            _delete_tables(bound, names.values())
     return Rehearsal(design, tuple(results[each.name] for each in design.patterns), items)
+
+
+def _unprotected(design: Design) -> Design:
+    """Return a design whose tables may be deleted."""
+    tables = tuple(replace(table, deletion_protection=False) for table in design.tables)
+    return replace(design, tables=tables)
+
+
+def _delete_tables(bound: BoundDesign, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            bound.driver.run(attempt(Call("delete_table", {"TableName": name}), DEFAULT_POLICY))
+        except RequestRefused as error:
+            if error.code != "ResourceNotFoundException":
+                raise
 
 
 def load(bound: BoundDesign, population: Population) -> int:

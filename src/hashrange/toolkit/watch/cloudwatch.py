@@ -88,8 +88,13 @@ class Observer:
 
     def _hot_keys(self, table: str, index: str) -> list[tuple[str, float]]:
         """Return keys with their share of the counted requests; nothing if insights are off."""
+        from botocore.exceptions import ClientError
+
         parameters = {"TableName": table, **({"IndexName": index} if index else {})}
-        insights = self.dynamodb.describe_contributor_insights(**parameters)
+        try:
+            insights = self.dynamodb.describe_contributor_insights(**parameters)
+        except ClientError:  # a service without insights, or no permission: keys stay unknown
+            return []
         if insights.get("ContributorInsightsStatus") != "ENABLED":
             return []
         rules = insights.get("ContributorInsightsRuleList", [])
