@@ -30,6 +30,7 @@ COMPILED = [
     "storage/indexes",
     "storage/layout",
     "storage/writes",
+    "api/scope",
     "api/items/arguments",
     "api/triggers/event_sources",
     "api/items/get_item",
@@ -43,7 +44,8 @@ COMPILED = [
     "wire/auth/authorization",
     "wire/protocols/json_codec",
     "wire/http/connection",
-    "wire/dispatch",
+    "wire/pipeline",
+    "wire/protocols/target_json",
     "wire/http/router",
     "wire/http/head_cache",
     "wire/http/messages",
@@ -51,7 +53,6 @@ COMPILED = [
     "wire/http/server",
     "wire/auth/sigv4",
     "wire/http/loop_turn",
-    "wire/http/busy_wait",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The composition root: builds engine, catalog, dispatcher, server and services from settings.
+"""The composition root: builds engine, catalog, pipeline, server and background services.
 
 The only module that names an engine. A process runs one `Application`; the supervisor starts
 several processes when the settings ask for more than one worker.
@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import final
 
 from hashrange.api.operation import Context
-from hashrange.api.registry import OPERATIONS
+from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.engine.base import Engine
@@ -37,17 +37,19 @@ from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.auth.credentials import CredentialsFileError, load_credentials
-from hashrange.wire.auth.sigv4 import Authenticator, OpenDoor, Verifier
-from hashrange.wire.dispatch import Dispatcher
+from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
+from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
-from hashrange.wire.protocols.rest_json import RestJson
-from hashrange.wire.trigger_routes import trigger_routes
+from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.pipeline import Pipeline
+from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.stages import Stages
 
 _LOGGER = logging.getLogger("hashrange.app")
-# The region named by `GET /`, which carries no signature to tell.
+# The region in the answer to `GET /`, which has no signature with a region.
 _HEALTH_REGION = "us-east-1"
 # How long services rest when they find nothing to do. Looking costs a comparison or two.
 _BACKFILL_IDLE_SECONDS = 0.1
@@ -83,12 +85,15 @@ def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     return stack
 
 
-def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
-    """Return who decides about signatures: nobody without a credentials file."""
+def make_stages(settings: Settings, clock: Clock) -> Stages:
+    """Return the stages of the request pipeline; signatures are verified if there are credentials.
+
+    There are no policies, no throughput limits and no recorder yet.
+    """
     if settings.credentials is None:
-        return OpenDoor()
+        return Stages(OpenDoor())
     try:
-        return Verifier(load_credentials(settings.credentials), clock)
+        return Stages(Verifier(load_credentials(settings.credentials), clock))
     except CredentialsFileError as error:
         raise StartError(str(error)) from error
 
@@ -115,13 +120,12 @@ def delays_of(settings: Settings) -> Delays:
     return Delays(seconds, seconds, seconds, seconds, seconds)
 
 
-def bounds_of(settings: Settings, awake_seconds: float = 0) -> Bounds:
+def bounds_of(settings: Settings) -> Bounds:
     """Return the bounds of the HTTP router."""
     return Bounds(
         connections_max=settings.max_connections,
         in_flight_max=settings.max_in_flight,
         idle_seconds=settings.idle_timeout,
-        awake_seconds=awake_seconds,
         stop_seconds=settings.stop_timeout,
     )
 
@@ -144,6 +148,7 @@ class Database:
         clock: Clock,
         delays: Delays | None = None,
         *,
+        stages: Stages | None = None,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
         functions: Sequence[FunctionRecord] = (),
@@ -165,8 +170,13 @@ class Database:
             configured=triggers,
             surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
         )
-        self.dispatcher = Dispatcher(OPERATIONS, self._make_context)
+        self.pipeline = Pipeline(stages or Stages(), self._make_context)
+        self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
+
+    async def answer(self, request: HttpRequest, request_id: bytes = b"") -> HttpAnswer:
+        """Answer a request to DynamoDB or DynamoDB Streams that came through no socket."""
+        return await self.pipeline.answer(request, self._json, request_id)
 
     def start_services(self) -> None:
         """Begin the background work, which is done by the one process that has its lease."""
@@ -220,15 +230,12 @@ class Application:
     def __init__(
         self,
         settings: Settings,
-        authenticator: Authenticator,
+        stages: Stages,
         clock: Clock,
-        *,
-        awake_seconds: float = 0,
     ) -> None:
         self._settings = settings
-        self._authenticator = authenticator
+        self._stages = stages
         self._clock = clock
-        self._awake_seconds = awake_seconds
         self._database: Database | None = None
         self._server: Server | None = None
 
@@ -239,17 +246,18 @@ class Application:
             open_engine(settings),
             self._clock,
             delays_of(settings),
+            stages=self._stages,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
             functions=settings.functions,
             triggers=settings.triggers,
         )
         self._database = database
-        bounds = bounds_of(settings, self._awake_seconds)
+        bounds = bounds_of(settings)
         is_private = is_loopback(settings.host) or settings.credentials is not None
-        routes = trigger_routes(database.trigger_store, is_private=is_private)
-        rest = RestJson(routes, database.dispatcher, self._authenticator)
-        router = Router(database.dispatcher, self._authenticator, bounds, _HEALTH_REGION, rest)
+        functions = lambda_service(database.trigger_store, is_private=is_private)
+        services = (DYNAMODB, STREAMS, functions)
+        router = Router(database.pipeline, services, _HEALTH_REGION, bounds.body_bytes_max)
         self._server = Server(router, bounds)
         self._server.start(listener)
         database.start_services()

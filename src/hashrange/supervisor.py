@@ -27,7 +27,7 @@ import uvloop
 from hashrange.app import (
     Application,
     StartError,
-    make_authenticator,
+    make_stages,
     reserve_data,
     wait_for_last_server,
 )
@@ -48,9 +48,6 @@ _KILL_GRACE_SECONDS: Final = 5.0
 # How long the event loop may keep the interpreter from the thread that commits. With the usual 5 ms
 # a finished commit waits until the loop has nothing left to do: 6 to 10 % fewer puts.
 _SWITCH_SECONDS: Final = 0.00003
-# How long a lone client's next request is waited for awake (see `busy_wait`): longer than it takes
-# to come after a durable put.
-_AWAKE_SECONDS: Final = 0.0002
 # New containers before a collection, and collections before an older generation is looked at.
 _COLLECTOR_THRESHOLDS: Final = (50_000, 10, 10)
 
@@ -62,10 +59,10 @@ def serve(settings: Settings, announce: Announce) -> None:
     """Serve until a signal says stop; raises StartError when that cannot begin."""
     _raise_file_limit()
     clock = SystemClock()
-    authenticator = make_authenticator(settings, clock)
+    stages = make_stages(settings, clock)
 
     def make_application() -> Application:
-        return Application(settings, authenticator, clock, awake_seconds=_AWAKE_SECONDS)
+        return Application(settings, stages, clock)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)

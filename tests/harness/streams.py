@@ -1,4 +1,4 @@
-"""A database on a virtual clock, called through its dispatcher, and whole streams read from it."""
+"""A database on a virtual clock, called through its pipeline, and whole streams read from it."""
 
 import asyncio
 import json
@@ -10,9 +10,9 @@ from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.storage.catalog import Delays
-from hashrange.wire.auth.identity import Identity
+from hashrange.wire.http.messages import HttpAnswer
+from tests.harness.calls import answer
 
-STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 KEYS = {
     "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
@@ -49,18 +49,15 @@ class StreamedTable:
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
         """Carry out an operation."""
-        service = "DynamoDBStreams" if operation in STREAMS else "DynamoDB"
-        target = f"{service}_20120810.{operation}".encode()
         body = json.dumps(request).encode()
-        identity = Identity("local", "000000000000", "us-east-1")
 
-        async def run() -> tuple[int, bytes]:
+        async def run() -> HttpAnswer:
             await self.database.do_due_work()
-            return await self.database.dispatcher.answer(target, body, identity)
+            return await answer(self.database, operation, body)
 
-        status, answer = self.runner.run(run())
-        document: dict[str, Any] = json.loads(answer)
-        if status != 200:
+        answered = self.runner.run(run())
+        document: dict[str, Any] = json.loads(answered.body)
+        if answered.status != 200:
             kind = document["__type"].partition("#")[2]
             raise Refused(f"{kind}: {document.get('message', '')}")
         return document
@@ -98,22 +95,22 @@ class StreamedTable:
         return shards
 
     def iterator(self, shard: dict[str, Any], kind: str = "TRIM_HORIZON", **more: Any) -> str:
-        answer = self.call(
+        found = self.call(
             "GetShardIterator",
             StreamArn=self.arn,
             ShardId=shard["ShardId"],
             ShardIteratorType=kind,
             **more,
         )
-        return str(answer["ShardIterator"])
+        return str(found["ShardIterator"])
 
     def pages(self, iterator: str | None, **request: Any) -> Iterator[list[dict[str, Any]]]:
         """Read from an iterator to the end of a closed shard, or to the first empty page."""
         while iterator is not None:
-            answer = self.call("GetRecords", ShardIterator=iterator, **request)
-            yield answer["Records"]
-            iterator = answer.get("NextShardIterator")
-            if not answer["Records"]:
+            page = self.call("GetRecords", ShardIterator=iterator, **request)
+            yield page["Records"]
+            iterator = page.get("NextShardIterator")
+            if not page["Records"]:
                 return
 
     def records(self, shard: dict[str, Any], kind: str = "TRIM_HORIZON") -> list[dict[str, Any]]:

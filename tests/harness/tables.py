@@ -1,4 +1,4 @@
-"""The table operations on a memory engine and a virtual clock, called as dispatch calls them."""
+"""The table operations on a memory engine and a virtual clock, run as the pipeline runs them."""
 
 import asyncio
 from typing import Any
@@ -22,6 +22,7 @@ from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.errors import ClientError
 from hashrange.services.backfill import Backfill
 from hashrange.storage.catalog import Catalog, Delays
+from tests.harness.calls import scope_in
 
 _OPERATIONS = {
     operation.name: operation
@@ -61,7 +62,7 @@ class Tables:
         """Carry out an operation."""
         operation = _OPERATIONS[name]
         operation.shape.check(request)
-        return asyncio.run(_await(operation.handler(self.context, request)))
+        return asyncio.run(operation.run(scope_in(self.context), request))
 
     def refusal(self, name: str, **request: Any) -> str:
         """Return "type: message" of the error an operation answers with."""
@@ -83,10 +84,6 @@ class Tables:
     def describe(self, name: str = "table") -> dict[str, Any]:
         """Return a table's description."""
         return self.call("DescribeTable", TableName=name)["Table"]
-
-
-async def _await(awaitable: Any) -> Any:
-    return await awaitable
 
 
 def definitions(*names: str) -> list[dict[str, str]]:

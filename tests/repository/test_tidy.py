@@ -54,7 +54,8 @@ def test_a_module_is_documented_short_and_well_named(path):
         lines = function.end_lineno - function.lineno + 1
         assert lines <= FUNCTION_LINES_MAX, f"{function.name} has {lines} lines"
         arguments = function.args
-        count = len(arguments.args) + len(arguments.kwonlyargs) + len(arguments.posonlyargs)
+        names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        count = sum(argument.arg not in ("self", "cls") for argument in names)
         # A constructor has as many as the thing has parts.
         assert count <= PARAMETERS_MAX or function.name == "__init__", (
             f"{function.name} has {count} parameters"

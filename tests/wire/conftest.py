@@ -9,14 +9,16 @@ import time
 import pytest
 import uvloop
 
+from hashrange.api.operation import Operation, Service
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageFullError, ValidationException
 from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
-from hashrange.wire.dispatch import Dispatcher
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.pipeline import Pipeline
+from hashrange.wire.stages import Stages
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=local/20260101/eu-west-1/dynamodb/aws4_request, "
@@ -33,14 +35,6 @@ class AnyShape:
 
     def check_values(self, request):
         pass
-
-
-class FakeOperation:
-    """An operation of a test."""
-
-    def __init__(self, handler, shape=None):
-        self.handler = handler
-        self.shape = shape or AnyShape()
 
 
 class RunningServer:
@@ -64,7 +58,6 @@ class RunningServer:
         self.loop = asyncio.get_running_loop()
         # Nothing may go wrong behind the client's back.
         self.loop.set_exception_handler(lambda loop, context: self.errors.append(context))
-        self.clients = []
         self.gate = asyncio.Event()
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
@@ -73,27 +66,28 @@ class RunningServer:
         if self.credentials:
             keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
             authenticator = Verifier(keys, SystemClock())
-        router = Router(self._dispatcher(), authenticator, self.bounds, "us-east-1")
-        self.server = Server(router, self.bounds, self.clients.append)
+        pipeline = Pipeline(Stages(authenticator), lambda account, region: [account, region])
+        router = Router(pipeline, [self._service()], "us-east-1", self.bounds.body_bytes_max)
+        self.server = Server(router, self.bounds)
         self.server.start(SharedListener(listening))
         self._started.set()
         await self.stop_asked.wait()
         await self.server.stop()
 
-    def _dispatcher(self):
-        async def echo(context, request):
-            return {"Request": request, "World": context}
+    def _service(self):
+        async def echo(scope, request):
+            return {"Request": request, "World": scope.context}
 
-        async def wait(context, request):
+        async def wait(scope, request):
             self.waiting += 1
             await self.gate.wait()
             await asyncio.sleep(0)
             return {"Waited": request}
 
-        async def large(context, request):
+        async def large(scope, request):
             return {"Large": "x" * request["Bytes"]}
 
-        async def fail(context, request):
+        async def fail(scope, request):
             failures = {
                 "bug": ZeroDivisionError("a bug"),
                 "full": StorageFullError("disk"),
@@ -103,8 +97,10 @@ class RunningServer:
             raise failures[request["How"]]
 
         handlers = {"Echo": echo, "Wait": wait, "Large": large, "Fail": fail}
-        operations = {name: FakeOperation(handler) for name, handler in handlers.items()}
-        return Dispatcher(operations, lambda account, region: [account, region])
+        operations = [Operation(name, AnyShape(), handler) for name, handler in handlers.items()]
+        return Service(
+            "dynamodb", operations, signing_name="dynamodb", target_prefix="DynamoDB_20120810"
+        )
 
     def open_gate(self):
         self.loop.call_soon_threadsafe(self.gate.set)

@@ -1,17 +1,25 @@
-"""What an operation is, and the context its handler receives."""
+"""Operations and services of the API, and the context that handlers work in."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, final
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, final
 
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
+from hashrange.errors import StaleVersionError
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 
+if TYPE_CHECKING:
+    from hashrange.api.scope import RequestScope
+
 Request = dict[str, Any]
 Response = dict[str, Any]
+
+_STALE_ATTEMPTS_MAX: Final = 1000
+_STALE_PAUSE_SECONDS: Final = 0.002
 
 
 @final
@@ -50,12 +58,12 @@ class Context:
         return await self.catalog.table(self.account, self.region, name)
 
 
-Handler = Callable[[Context, Request], Awaitable[Response]]
-"""May change the request, and let go of what it no longer needs of it."""
+Handler = Callable[["RequestScope", Request], Awaitable[Response]]
+"""Carries out a request and leaves it unchanged, since it may be carried out again."""
 
 
 class RequestShape(Protocol):
-    """What may be in a request; see `shapes.Structure`."""
+    """The members a request may have; see `shapes.Structure`."""
 
     @property
     def members(self) -> Mapping[str, object]: ...
@@ -66,12 +74,83 @@ class RequestShape(Protocol):
 
 
 @final
+class Route:
+    """Where a REST operation is found: `{name}` in the path is a member of the request."""
+
+    __slots__ = ("method", "path", "status")
+
+    def __init__(self, method: str, path: str, status: int = 200) -> None:
+        self.method = method
+        self.path = path
+        self.status = status
+
+
+@final
 class Operation:
-    """One API operation: its name, the shape of its request, and what it does."""
+    """One API operation: its name, the shape of its request, its handler, and its service.
 
-    __slots__ = ("handler", "name", "shape")
+    The service that lists the operation sets `service`.
+    """
 
-    def __init__(self, name: str, shape: RequestShape, handler: Handler) -> None:
+    __slots__ = ("_handler", "check", "check_values", "name", "route", "service", "shape")
+
+    service: Service
+
+    def __init__(
+        self, name: str, shape: RequestShape, handler: Handler, route: Route | None = None
+    ) -> None:
         self.name = name
         self.shape = shape
-        self.handler = handler
+        self.route = route
+        self.check = shape.check
+        self.check_values = shape.check_values
+        self._handler = handler
+
+    async def run(self, scope: RequestScope, request: Request) -> Response:
+        """Carry out a request, again if the catalog changed under it."""
+        try:
+            return await self._handler(scope, request)
+        except StaleVersionError:
+            return await self._run_again(scope, request)
+
+    async def _run_again(self, scope: RequestScope, request: Request) -> Response:
+        """Repeat a request whose write was refused because a table changed meanwhile.
+
+        The change may still be on its way to disk, so this pauses between attempts.
+        """
+        for _ in range(_STALE_ATTEMPTS_MAX):
+            scope.forget_attempt()
+            try:
+                return await self._handler(scope, request)
+            except StaleVersionError:
+                await asyncio.sleep(_STALE_PAUSE_SECONDS)
+        scope.forget_attempt()
+        return await self._handler(scope, request)
+
+
+@final
+class Service:
+    """A service: its names, the protocol it speaks, and its operations.
+
+    `target_prefix` stands before the operation's name in the header `X-Amz-Target` of services that
+    speak "json"; services that speak "rest-json" give each operation a route instead.
+    """
+
+    __slots__ = ("name", "operations", "protocol", "signing_name", "target_prefix")
+
+    def __init__(
+        self,
+        name: str,
+        operations: Iterable[Operation],
+        *,
+        signing_name: str,
+        protocol: Literal["json", "rest-json"] = "json",
+        target_prefix: str = "",
+    ) -> None:
+        self.name = name
+        self.signing_name = signing_name
+        self.protocol = protocol
+        self.target_prefix = target_prefix
+        self.operations = {operation.name: operation for operation in operations}
+        for operation in self.operations.values():
+            operation.service = self

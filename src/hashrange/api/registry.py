@@ -1,4 +1,4 @@
-"""The table of all operations: the index of the whole server."""
+"""The services DynamoDB and DynamoDB Streams with all their operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hashrange.api.items.query import query
 from hashrange.api.items.scan import scan
 from hashrange.api.items.transactions import transact_get_items, transact_write_items
 from hashrange.api.items.update_item import update_item
-from hashrange.api.operation import Operation
+from hashrange.api.operation import Operation, Service
 from hashrange.api.partiql import requests as statement_requests
 from hashrange.api.partiql.statements import batch_execute_statement, execute_statement
 from hashrange.api.partiql.transactions import execute_transaction
@@ -35,40 +35,53 @@ from hashrange.api.tables.tags import list_tags_of_resource, tag_resource, untag
 from hashrange.api.tables.time_to_live import describe_time_to_live, update_time_to_live
 from hashrange.api.tables.update_table import update_table
 
-_ALL: Final = (
-    Operation(
-        "BatchExecuteStatement",
-        statement_requests.BATCH_EXECUTE_STATEMENT,
-        batch_execute_statement,
+DYNAMODB: Final = Service(
+    "dynamodb",
+    (
+        Operation(
+            "BatchExecuteStatement",
+            statement_requests.BATCH_EXECUTE_STATEMENT,
+            batch_execute_statement,
+        ),
+        Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item),
+        Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
+        Operation("CreateTable", requests.CREATE_TABLE, create_table),
+        Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
+        Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
+        Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
+        Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
+        Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
+        Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
+        Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
+        Operation(
+            "ExecuteTransaction", statement_requests.EXECUTE_TRANSACTION, execute_transaction
+        ),
+        Operation("GetItem", requests.GET_ITEM, get_item),
+        Operation("ListTables", requests.LIST_TABLES, list_tables),
+        Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
+        Operation("PutItem", requests.PUT_ITEM, put_item),
+        Operation("Query", requests.QUERY, query),
+        Operation("Scan", requests.SCAN, scan),
+        Operation("TagResource", requests.TAG_RESOURCE, tag_resource),
+        Operation("TransactGetItems", requests.TRANSACT_GET_ITEMS, transact_get_items),
+        Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
+        Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource),
+        Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
+        Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
+        Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),
     ),
-    Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item),
-    Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
-    Operation("CreateTable", requests.CREATE_TABLE, create_table),
-    Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
-    Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
-    Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
-    Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
-    Operation("DescribeStream", requests.DESCRIBE_STREAM, describe_stream),
-    Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
-    Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
-    Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
-    Operation("ExecuteTransaction", statement_requests.EXECUTE_TRANSACTION, execute_transaction),
-    Operation("GetItem", requests.GET_ITEM, get_item),
-    Operation("GetRecords", requests.GET_RECORDS, get_records),
-    Operation("GetShardIterator", requests.GET_SHARD_ITERATOR, get_shard_iterator),
-    Operation("ListStreams", requests.LIST_STREAMS, list_streams),
-    Operation("ListTables", requests.LIST_TABLES, list_tables),
-    Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
-    Operation("PutItem", requests.PUT_ITEM, put_item),
-    Operation("Query", requests.QUERY, query),
-    Operation("Scan", requests.SCAN, scan),
-    Operation("TagResource", requests.TAG_RESOURCE, tag_resource),
-    Operation("TransactGetItems", requests.TRANSACT_GET_ITEMS, transact_get_items),
-    Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
-    Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource),
-    Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
-    Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
-    Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),
+    signing_name="dynamodb",
+    target_prefix="DynamoDB_20120810",
 )
 
-OPERATIONS: Final[dict[str, Operation]] = {operation.name: operation for operation in _ALL}
+STREAMS: Final = Service(
+    "dynamodbstreams",
+    (
+        Operation("DescribeStream", requests.DESCRIBE_STREAM, describe_stream),
+        Operation("GetRecords", requests.GET_RECORDS, get_records),
+        Operation("GetShardIterator", requests.GET_SHARD_ITERATOR, get_shard_iterator),
+        Operation("ListStreams", requests.LIST_STREAMS, list_streams),
+    ),
+    signing_name="dynamodb",
+    target_prefix="DynamoDBStreams_20120810",
+)

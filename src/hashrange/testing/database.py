@@ -1,4 +1,4 @@
-"""A database in this process: everything below the wire, called without an event loop.
+"""A database in this process, called without sockets and without an event loop.
 
 The in-memory engine never waits, so a request runs to its end in the thread that made it. One
 request runs at a time.
@@ -14,9 +14,27 @@ from typing import Any, TypeVar, final
 from hashrange.app import Database, open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
-from hashrange.wire.auth.identity import Identity, account_of
+from hashrange.wire.auth.identity import Identity, account_of, root_of
+from hashrange.wire.http.messages import JSON_1_0, Head, HttpRequest
+from hashrange.wire.stages import Stages
 
 Outcome = TypeVar("Outcome")
+
+
+@final
+class _NamedCaller:
+    """The authenticator for clients in this process: their requests are not signed."""
+
+    def __init__(self) -> None:
+        self._identity: Identity | None = None
+
+    def name(self, access_key: str, region: str) -> None:
+        """Set the caller of the next request."""
+        self._identity = Identity(root_of(access_key, account_of(access_key)), region, "dynamodb")
+
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
+        assert self._identity is not None
+        return self._identity
 
 
 @final
@@ -25,16 +43,22 @@ class LocalDatabase:
 
     def __init__(self) -> None:
         self.clock = VirtualClock(time.time())
-        self._database = Database(open_engine(Settings(in_memory=True)), self.clock)
+        self._caller = _NamedCaller()
+        self._database = Database(
+            open_engine(Settings(in_memory=True)), self.clock, stages=Stages(self._caller)
+        )
         self._lock = threading.Lock()
 
     def answer(self, target: str, body: bytes, access_key: str, region: str) -> tuple[int, bytes]:
         """Carry out a request; return HTTP status and JSON document."""
-        identity = Identity(access_key, account_of(access_key), region)
+        headers = {b"x-amz-target": target.encode(), b"content-type": JSON_1_0}
+        request = HttpRequest(Head(b"POST", b"/", headers), body, keep_alive=True)
         with self._lock:
-            # What is due, also because the clock was moved, is done before anybody can look.
+            # Background work that is due, also because the clock was moved, comes first.
             run(self._database.do_due_work())
-            return run(self._database.dispatcher.answer(target.encode(), body, identity))
+            self._caller.name(access_key, region)
+            answer = run(self._database.answer(request))
+            return answer.status, answer.body
 
 
 def run(call: Coroutine[Any, Any, Outcome]) -> Outcome:

@@ -15,7 +15,8 @@ from hashrange.api.items.consumed_capacity import (
 from hashrange.api.items.item_writes import check_put, make_delete, make_put
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import check_batch_put, request_key
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.projections import Projection
@@ -56,16 +57,16 @@ class _TableGet:
         return {**self.request, "Keys": self.request["Keys"][first:]}
 
 
-async def batch_get_item(context: Context, request: Request) -> Response:
+async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     """Return the items that exist, as many as fit in one response."""
+    context = scope.context
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
     parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
     for part in parts:
-        part.bind(await context.catalog.table(context.account, context.region, part.name))
+        part.bind(await scope.table(part.name))
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
-    counts_units = capacity_detail(request) is not None
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
     for part in parts:
@@ -80,11 +81,12 @@ async def batch_get_item(context: Context, request: Request) -> Response:
                 response["UnprocessedKeys"][part.name] = part.unprocessed(position)
                 break
             room -= size
-            if counts_units:
-                capacity.table_units += read_units(size, consistent=part.consistent)
+            capacity.table_units += read_units(size, consistent=part.consistent)
             if row is not None:
                 items.append(_shown(row, part.projection))
+                scope.note_rows(1, size, 1, size)
         response["Responses"][part.name] = items
+        capacity.note_reads(scope)
         capacities.append(capacity)
     return _with_capacity(response, request, capacities)
 
@@ -93,15 +95,16 @@ def _shown(row: bytes, projection: Projection | None) -> object:
     return splice(row) if projection is None else projection.apply(unpack_item(row))
 
 
-async def batch_write_item(context: Context, request: Request) -> Response:
+async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     """Put and delete items, each by itself; here all of them are done together."""
+    context = scope.context
     checked = [
         (name, [_check_request(part) for part in parts])
         for name, parts in request["RequestItems"].items()
     ]
     writes: list[ItemWrite] = []
     for name, parts in checked:
-        table = await context.catalog.table(context.account, context.region, name)
+        table = await scope.table(name)
         table_writes = [
             make_delete(table, item, None) if size is None else _make_put(table, item, size)
             for item, size in parts
@@ -122,6 +125,8 @@ async def batch_write_item(context: Context, request: Request) -> Response:
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome)
         if write.table.local_indexes:
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    for capacity in capacities.values():
+        capacity.note_writes(scope)
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
     return _with_capacity(response, request, list(capacities.values()))

@@ -1,10 +1,11 @@
-"""How an outcome is reported: consumed capacity and item collection metrics."""
+"""Consumed capacity, noted in the scope of every request, and item collection metrics."""
 
 from __future__ import annotations
 
 from typing import Any, final
 
 from hashrange.api.operation import Request
+from hashrange.api.scope import RequestScope
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.schema import Table
 from hashrange.storage.writes import ItemOutcome, ItemWrite
@@ -38,6 +39,18 @@ class Capacity:
         self.table_units += outcome.units * factor
         for name, units in outcome.charges.items():
             self.charge_index(name, units)
+
+    def note_reads(self, scope: RequestScope) -> None:
+        """Note the units as read units of a request."""
+        scope.note_read(self.table.name, self.table_units)
+        for name, units in self.indexes.items():
+            scope.note_read(self.table.name, units, name)
+
+    def note_writes(self, scope: RequestScope) -> None:
+        """Note the units as write units of a request."""
+        scope.note_write(self.table.name, self.table_units)
+        for name, units in self.indexes.items():
+            scope.note_write(self.table.name, units, name)
 
     def document(self, detail: str, direction: str | None = None) -> dict[str, Any]:
         """Return the ConsumedCapacity document.
@@ -89,6 +102,14 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
         "ItemCollectionKey": {partition: write.key_item[partition]},
         "SizeEstimateRangeGB": [float(int(gigabytes)), float(int(gigabytes) + 1)],
     }
+
+
+def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
+    """Note the units of a single write, which a failed condition consumes, too."""
+    name = write.table.name
+    scope.note_write(name, outcome.units)
+    for index, units in outcome.charges.items():
+        scope.note_write(name, units, index)
 
 
 def report_write(

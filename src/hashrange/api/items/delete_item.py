@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from hashrange.api.items.consumed_capacity import report_write
+from hashrange.api.items.consumed_capacity import note_outcome, report_write
 from hashrange.api.items.item_writes import check_write, make_delete
 from hashrange.api.items.write_refusals import condition_failed
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.storage.layout import splice
 from hashrange.storage.writes import write_item
 
 
-async def delete_item(context: Context, request: Request) -> Response:
+async def delete_item(scope: RequestScope, request: Request) -> Response:
     """Delete the item if its condition holds; return what was there before if asked."""
+    context = scope.context
     _, arguments = check_write(request, "delete")
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     write = make_delete(table, request["Key"], arguments.condition)
     outcome = await write_item(context.engine, write, context.clock.now())
+    note_outcome(scope, write, outcome)
     if not outcome.matched:
         raise condition_failed(request, outcome)
     response: Response = {}

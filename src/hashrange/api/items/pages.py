@@ -1,4 +1,4 @@
-"""What Query and Scan share: the index they read, what Select means for it, and the response."""
+"""Pages of Query and Scan: the table or index they read, the meaning of Select, the response."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
@@ -49,9 +50,17 @@ class Source:
         return () if self.table.sort is None else (self.table.sort,)
 
 
-def find_source(table: Table, request: Request) -> Source:
+def find_source(scope: RequestScope, table: Table, request: Request) -> Source:
     """Return the table or index that a query or scan reads."""
-    return Source(table, _find_index(table, request), fetches=False)
+    index = _find_index(table, request)
+    if index is not None:
+        touch_index(scope, table, index)
+    return Source(table, index, fetches=False)
+
+
+def touch_index(scope: RequestScope, table: Table, index: Index) -> None:
+    """Note that a request reads an index."""
+    scope.touch(f"{table.arn}/index/{index.name}")
 
 
 def check_reach(source: Source, request: Request, arguments: QueryArguments) -> None:
@@ -113,13 +122,14 @@ def _reaches_beyond(index: Index, request: Request, arguments: QueryArguments) -
 
 
 async def answer_page(
-    context: Context,
+    scope: RequestScope,
     request: Request,
     source: Source,
     span: Span,
     arguments: QueryArguments,
 ) -> Response:
     """Read one page of a span and return it as a response."""
+    context = scope.context
     page = await read_page(
         context.engine,
         span,
@@ -137,13 +147,23 @@ async def answer_page(
         response["LastEvaluatedKey"] = key_of(
             source.table, source.index, unpack_item(page.last_row)
         )
+    note_page(scope, source, page)
+    consistent = request.get("ConsistentRead", False)
+    units = read_units(page.scanned_bytes, consistent=consistent)
+    capacity = page_capacity(source, units, fetched, consistent=consistent)
+    capacity.note_reads(scope)
     detail = capacity_detail(request)
     if detail is not None:
-        consistent = request.get("ConsistentRead", False)
-        units = read_units(page.scanned_bytes, consistent=consistent)
-        capacity = page_capacity(source, units, fetched, consistent=consistent)
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
+
+
+def note_page(scope: RequestScope, source: Source, page: Page) -> None:
+    """Note the rows that a page examined and those it returns."""
+    returned_bytes = page.scanned_bytes
+    if source.fetches or len(page.rows) < page.scanned_count:
+        returned_bytes = sum([row_size(row) for row in page.rows])
+    scope.note_rows(page.scanned_count, page.scanned_bytes, len(page.rows), returned_bytes)
 
 
 def _items(page: Page, projection: Projection | None) -> list[Any]:

@@ -11,19 +11,20 @@ from hashrange.api.items.start_keys import (
     check_start_parts,
     start_position,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.model.values import Item, check_item
 from hashrange.storage.reads import Span, query_span
 
 
-async def query(context: Context, request: Request) -> Response:
+async def query(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the key condition selects and the filter keeps."""
     arguments = read_query_arguments(request)
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start)
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
-    source = find_source(table, request)
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
+    source = find_source(scope, table, request)
     span = _find_span(source, request, arguments, start)
     check_paths(table, arguments.projection)
     if arguments.filter is not None:
@@ -31,7 +32,7 @@ async def query(context: Context, request: Request) -> Response:
         check_filter_keys(arguments.filter, names)
     check_reach(source, request, arguments)
     check_paths(table, arguments.filter)
-    return await answer_page(context, request, source, span, arguments)
+    return await answer_page(scope, request, source, span, arguments)
 
 
 def _find_span(

@@ -11,22 +11,23 @@ from hashrange.api.items.start_keys import (
     check_start_parts,
     start_position,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.errors import ValidationException
 from hashrange.model.values import OLDER, Item, check_item
 from hashrange.storage.layout import segment_bounds
 from hashrange.storage.reads import Span
 
 
-async def scan(context: Context, request: Request) -> Response:
+async def scan(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the filter keeps."""
     arguments = read_scan_arguments(request)
     segment, total_segments = _segments(request)
     start: Item | None = request.get("ExclusiveStartKey")
     if start is not None:
         check_item(start, OLDER)
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
-    source = find_source(table, request)
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
+    source = find_source(scope, table, request)
     if start is not None and source.index is not None:
         check_start_names(source, start)
         check_start_parts(start, (*source.partition, *source.sort))
@@ -42,7 +43,7 @@ async def scan(context: Context, request: Request) -> Response:
         span = span.after(position)
     check_paths(table, arguments.projection)
     check_paths(table, arguments.filter)
-    return await answer_page(context, request, source, span, arguments)
+    return await answer_page(scope, request, source, span, arguments)
 
 
 def _segments(request: Request) -> tuple[int, int]:

@@ -1,7 +1,6 @@
-"""What transactions share, whether they are written as actions or as statements.
+"""Transactions: the steps that item actions and statements share.
 
-All of the writes are one decision. What is wrong with one of them cancels the transaction, with a
-reason for each of them.
+All writes are one decision. A fault of one of them cancels the transaction, with a reason for each.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from hashrange.api.items.consumed_capacity import (
     wants_collection_metrics,
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
     ConflictError,
@@ -70,12 +70,13 @@ def check_distinct(keys: Sequence[RowKey]) -> None:
 
 
 async def write_all(
-    context: Context, request: Request, writes: Sequence[ItemWrite], *, content: object
+    scope: RequestScope, request: Request, writes: Sequence[ItemWrite], *, content: object
 ) -> list[Outcome] | None:
     """Carry out writes together; return their outcomes, or None for a repeated request.
 
     `content` is what a client token stands for.
     """
+    context = scope.context
     check_distinct([write.row_key for write in writes])
     now = context.clock.now()
     token = None
@@ -124,9 +125,12 @@ def _cancelled(reasons: Sequence[Reason]) -> TransactionCanceledException:
 
 
 def report_writes(
-    request: Request, writes: Sequence[ItemWrite], outcomes: Sequence[Outcome]
+    scope: RequestScope,
+    request: Request,
+    writes: Sequence[ItemWrite],
+    outcomes: Sequence[Outcome],
 ) -> Response:
-    """Return what writes that were carried out consumed."""
+    """Note what the writes of a transaction consumed, and return it if the request asks for it."""
     capacities: dict[str, Capacity] = {}
     metrics: dict[str, list[Any]] = {}
     for write, outcome in zip(writes, outcomes, strict=True):
@@ -135,6 +139,8 @@ def report_writes(
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome, factor=2)
         if write.table.local_indexes and not isinstance(write, CheckWrite):
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
+    for capacity in capacities.values():
+        capacity.note_writes(scope)
     response = _with_capacity({}, request, list(capacities.values()), "Write")
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
@@ -142,22 +148,27 @@ def report_writes(
 
 
 async def report_repeat(
-    context: Context, request: Request, writes: Sequence[ItemWrite]
+    scope: RequestScope, request: Request, writes: Sequence[ItemWrite]
 ) -> Response:
     """Answer a request that was carried out before: it only reads the items."""
-    rows = await read_items(context.engine, [write.row_key for write in writes], STRONG)
-    return report_reads(request, [write.table for write in writes], rows)
+    keys = [write.row_key for write in writes]
+    rows = await read_items(scope.context.engine, keys, STRONG)
+    return report_reads(scope, request, [write.table for write in writes], rows)
 
 
 def report_reads(
-    request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
+    scope: RequestScope, request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
 ) -> Response:
-    """Return what reads consumed."""
+    """Note what the reads of a transaction consumed, and return it if the request asks for it."""
     capacities: dict[str, Capacity] = {}
     for table, row in zip(tables, rows, strict=True):
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(table.name, Capacity(table))
         capacity.table_units += 2 * read_units(size, consistent=True)
+        if row is not None:
+            scope.note_rows(1, size, 1, size)
+    for capacity in capacities.values():
+        capacity.note_reads(scope)
     return _with_capacity({}, request, list(capacities.values()), "Read")
 
 

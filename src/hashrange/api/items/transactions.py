@@ -31,7 +31,8 @@ from hashrange.api.items.transaction_steps import (
     report_writes,
     write_all,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.limits import TRANSACTION_BYTES_MAX
@@ -111,43 +112,38 @@ class _Get:
         return splice(row) if self.projection is None else self.projection.apply(unpack_item(row))
 
 
-async def transact_write_items(context: Context, request: Request) -> Response:
+async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
     actions = [_Action(member) for member in request["TransactItems"]]
     if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
-    tables = [
-        await context.catalog.table(context.account, context.region, action.request["TableName"])
-        for action in actions
-    ]
+    tables = [await scope.table(action.request["TableName"]) for action in actions]
     for action, table in zip(actions, tables, strict=True):
         action.check_empty_keys(table)
     writes = bind_all(actions, tables)
-    outcomes = await write_all(context, request, writes, content=request["TransactItems"])
+    outcomes = await write_all(scope, request, writes, content=request["TransactItems"])
     if outcomes is None:
-        return await report_repeat(context, request, writes)
+        return await report_repeat(scope, request, writes)
     cancel_if_any(
         [
             failure_reason(action.request, outcome)
             for action, outcome in zip(actions, outcomes, strict=True)
         ]
     )
-    return report_writes(request, writes, outcomes)
+    return report_writes(scope, request, writes, outcomes)
 
 
-async def transact_get_items(context: Context, request: Request) -> Response:
+async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
+    context = scope.context
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
-    tables = [
-        await context.catalog.table(context.account, context.region, get.request["TableName"])
-        for get in gets
-    ]
+    tables = [await scope.table(get.request["TableName"]) for get in gets]
     keys = bind_all(gets, tables)
     check_distinct(keys)
     rows = await read_items_together(context.engine, keys)
     if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
-    response = report_reads(request, tables, rows)
+    response = report_reads(scope, request, tables, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
     ]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from hashrange.api.items.consumed_capacity import report_write
+from hashrange.api.items.consumed_capacity import note_outcome, report_write
 from hashrange.api.items.item_writes import check_write, make_update
 from hashrange.api.items.write_refusals import condition_failed
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.expressions.updates import Update
 from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.writes import ItemOutcome, write_item
 
 
-async def update_item(context: Context, request: Request) -> Response:
+async def update_item(scope: RequestScope, request: Request) -> Response:
     """Edit the item if its condition holds; return the values asked for."""
+    context = scope.context
     _, arguments = check_write(request, "update")
-    table = context.known_table(request["TableName"]) or await context.table(request["TableName"])
+    table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     write = make_update(table, request["Key"], arguments, counts_actions=True)
     outcome = await write_item(context.engine, write, context.clock.now())
+    note_outcome(scope, write, outcome)
     if not outcome.matched:
         raise condition_failed(request, outcome)
     response: Response = {}

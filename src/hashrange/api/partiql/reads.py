@@ -7,10 +7,11 @@ from typing import Any
 from hashrange.api.items.arguments import check_scalar_keys
 from hashrange.api.items.consumed_capacity import capacity_detail, read_units
 from hashrange.api.items.keys import key_of
-from hashrange.api.items.pages import Source, page_capacity
+from hashrange.api.items.pages import Source, note_page, page_capacity, touch_index
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.partiql.keys import KeyPlan, plan_keys
 from hashrange.api.partiql.next_tokens import remaining_spans, write_token
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
@@ -65,19 +66,21 @@ def _find_index(table: Table, name: str | None, *, consistent: bool) -> Index | 
 
 
 async def run_select(
-    context: Context, request: Request, statement: SelectStatement, values: Values
+    scope: RequestScope, request: Request, statement: SelectStatement, values: Values
 ) -> Response:
     """Return a page of what a SELECT selects."""
     consistent: bool = request.get("ConsistentRead", False)
-    table = await context.catalog.table(context.account, context.region, statement.table_name)
+    table = await scope.table(statement.table_name)
     source = find_source(table, statement, consistent=consistent)
+    if source.index is not None:
+        touch_index(scope, table, source.index)
     where = statement.where
     _check_paths(source, where)
     reverse, descends = _directions(source, statement)
     plan = plan_keys(source, where, values, reverse=reverse, descends=descends)
     _check_plan(source, statement, plan)
     condition = None if where is None or plan.is_exact else where.bind(values)
-    return await _read(context, request, source, plan, (condition, statement.selection))
+    return await _read(scope, request, source, plan, (condition, statement.selection))
 
 
 def _check_paths(source: Source, where: Where | None) -> None:
@@ -129,13 +132,14 @@ def _check_plan(source: Source, statement: SelectStatement, plan: KeyPlan) -> No
 
 
 async def _read(
-    context: Context,
+    scope: RequestScope,
     request: Request,
     source: Source,
     plan: KeyPlan,
     shown: tuple[Condition | None, Selection | None],
 ) -> Response:
     """Read one page of the spans of a plan, or of all keys, and return it as a response."""
+    context = scope.context
     condition, selection = shown
     consistent: bool = request.get("ConsistentRead", False)
     spans = plan.spans or [Span(source.place, *segment_bounds(0, 1))]
@@ -165,9 +169,11 @@ async def _read(
         item = unpack_item(page.last_row)
         response["LastEvaluatedKey"] = key_of(source.table, source.index, item)
         response["NextToken"] = write_token(request, number, _position(source, item))
+    note_page(scope, source, page)
+    capacity = page_capacity(source, units, fetched, consistent=consistent)
+    capacity.note_reads(scope)
     detail = capacity_detail(request)
     if detail is not None:
-        capacity = page_capacity(source, units, fetched, consistent=consistent)
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 from hashrange.api.items.consumed_capacity import (
     Capacity,
     capacity_detail,
+    note_outcome,
     read_units,
     report_write,
 )
 from hashrange.api.items.keys import request_key
 from hashrange.api.items.write_refusals import condition_failed
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
 from hashrange.api.partiql.keys import read_key
 from hashrange.api.partiql.reads import find_source, run_select
 from hashrange.api.partiql.writes import (
@@ -22,6 +23,7 @@ from hashrange.api.partiql.writes import (
     make_write,
     returned,
 )
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ClientError, ValidationException
 from hashrange.expressions.binding import Values
@@ -52,25 +54,27 @@ _CODES: Final = {
 }
 
 
-async def execute_statement(context: Context, request: Request) -> Response:
+async def execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out one statement."""
     statement = prepare_statement(request["Statement"])
     values = statement.values(request.get("Parameters", ()))
     if isinstance(statement, ExistsStatement):
         raise ValidationException(_EXISTS)
     if isinstance(statement, SelectStatement):
-        return await run_select(context, request, statement, values)
+        return await run_select(scope, request, statement, values)
     check_statement(statement, values)
-    table = await context.catalog.table(context.account, context.region, statement.table_name)
+    table = await scope.table(statement.table_name)
     write = make_write(statement, table, values)
-    outcome = await _carry_out(context, request, write)
+    outcome = await _carry_out(scope, request, write)
     item = returned(statement, write, outcome)
     response: Response = {"Items": [] if item is None else [item]}
     return report_write(response, request, write, outcome)
 
 
-async def _carry_out(context: Context, request: Request, write: ItemWrite) -> ItemOutcome:
+async def _carry_out(scope: RequestScope, request: Request, write: ItemWrite) -> ItemOutcome:
+    context = scope.context
     outcome = await write_item(context.engine, write, context.clock.now())
+    note_outcome(scope, write, outcome)
     if not outcome.matched:
         if isinstance(write, PutWrite):
             raise duplicate_item()
@@ -100,11 +104,11 @@ class _Member:
         self.values = statement.values(self.request.get("Parameters", ()))
         check_statement(statement, self.values)
 
-    async def bind(self, context: Context) -> None:
+    async def bind(self, scope: RequestScope) -> None:
         """Find the item the statement is about."""
         statement = self.statement
         assert statement is not None
-        table = await context.catalog.table(context.account, context.region, statement.table_name)
+        table = await scope.table(statement.table_name)
         self.table = table
         if isinstance(statement, SelectStatement):
             find_source(table, statement, consistent=False)
@@ -140,7 +144,7 @@ class _Member:
             self.response["Item"] = item if selection is None else selection.apply(item)
 
 
-async def batch_execute_statement(context: Context, request: Request) -> Response:
+async def batch_execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out statements, each by itself: all of them reads of one item, or all of them writes.
 
     What is wrong with a statement is answered in its place.
@@ -163,7 +167,7 @@ async def batch_execute_statement(context: Context, request: Request) -> Respons
     for member in members:
         if not member.response:
             try:
-                await member.bind(context)
+                await member.bind(scope)
             except ClientError as error:
                 member.fail(error)
     ready = [member for member in members if member.key is not None and not member.response]
@@ -171,9 +175,9 @@ async def batch_execute_statement(context: Context, request: Request) -> Respons
         raise ValidationException("Provided list of item keys contains duplicates")
     capacities: dict[str, Capacity] = {}
     if True in kinds:
-        await _read(context, ready, capacities)
+        await _read(scope, ready, capacities)
     else:
-        await asyncio.gather(*(_write(context, member, capacities) for member in ready))
+        await asyncio.gather(*(_write(scope, member, capacities) for member in ready))
     response: Response = {"Responses": [member.response for member in members]}
     detail = capacity_detail(request)
     if detail is not None:
@@ -183,23 +187,29 @@ async def batch_execute_statement(context: Context, request: Request) -> Respons
     return response
 
 
-async def _read(context: Context, members: list[_Member], capacities: dict[str, Capacity]) -> None:
+async def _read(
+    scope: RequestScope, members: list[_Member], capacities: dict[str, Capacity]
+) -> None:
     keys = [member.key for member in members if member.key is not None]
     is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
-    rows = await read_items(context.engine, keys, consistency_of(is_consistent))
+    rows = await read_items(scope.context.engine, keys, consistency_of(is_consistent))
     for member, row in zip(members, rows, strict=True):
         member.show(row)
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))
         consistent = member.request.get("ConsistentRead", False)
-        capacity.table_units += read_units(size, consistent=consistent)
+        units = read_units(size, consistent=consistent)
+        capacity.table_units += units
+        scope.note_read(member.table.name, units)
+        if row is not None:
+            scope.note_rows(1, size, 1, size)
 
 
-async def _write(context: Context, member: _Member, capacities: dict[str, Capacity]) -> None:
+async def _write(scope: RequestScope, member: _Member, capacities: dict[str, Capacity]) -> None:
     assert member.statement is not None
     assert member.write is not None
     try:
-        outcome = await _carry_out(context, member.request, member.write)
+        outcome = await _carry_out(scope, member.request, member.write)
     except ClientError as error:
         member.fail(error)
         return

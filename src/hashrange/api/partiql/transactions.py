@@ -20,7 +20,7 @@ from hashrange.api.items.transaction_steps import (
     report_writes,
     write_all,
 )
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
 from hashrange.api.partiql.keys import read_key
 from hashrange.api.partiql.reads import find_source
 from hashrange.api.partiql.writes import (
@@ -31,6 +31,7 @@ from hashrange.api.partiql.writes import (
     returning_of,
     says_more_than_key,
 )
+from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Values
@@ -145,7 +146,7 @@ class _Read(_Member):
         }
 
 
-async def execute_transaction(context: Context, request: Request) -> Response:
+async def execute_transaction(scope: RequestScope, request: Request) -> Response:
     """Carry out all statements, or none."""
     members = [_member(*pair) for pair in enumerate(request["TransactStatements"])]
     reads = [member for member in members if isinstance(member, _Read)]
@@ -153,8 +154,8 @@ async def execute_transaction(context: Context, request: Request) -> Response:
     if reads and writes:
         raise ValidationException(_MIXED)
     if reads:
-        return await _read_all(context, request, reads)
-    return await _write_all(context, request, writes)
+        return await _read_all(scope, request, reads)
+    return await _write_all(scope, request, writes)
 
 
 def _member(index: int, request: Request) -> _Read | _Write:
@@ -164,41 +165,38 @@ def _member(index: int, request: Request) -> _Read | _Write:
     return kind(index, request, statement)
 
 
-async def _tables(context: Context, members: Sequence[_Member]) -> list[Table]:
+async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table]:
     """Return the tables of statements, which are held against them."""
-    tables = [
-        await context.catalog.table(context.account, context.region, member.statement.table_name)
-        for member in members
-    ]
+    tables = [await scope.table(member.statement.table_name) for member in members]
     for member, table in zip(members, tables, strict=True):
         with _naming(member.index):
             member.check(table)
     return tables
 
 
-async def _read_all(context: Context, request: Request, members: list[_Read]) -> Response:
-    tables = await _tables(context, members)
+async def _read_all(scope: RequestScope, request: Request, members: list[_Read]) -> Response:
+    tables = await _tables(scope, members)
     keys = bind_all(members, tables)
     check_distinct(keys)
-    rows = await read_items_together(context.engine, keys)
+    rows = await read_items_together(scope.context.engine, keys)
     if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
-    response = report_reads(request, tables, rows)
+    response = report_reads(scope, request, tables, rows)
     response["Responses"] = [member.shown(row) for member, row in zip(members, rows, strict=True)]
     return response
 
 
-async def _write_all(context: Context, request: Request, members: list[_Write]) -> Response:
+async def _write_all(scope: RequestScope, request: Request, members: list[_Write]) -> Response:
     for member in members:
         check_statement(member.statement, member.values)
-    writes = bind_all(members, await _tables(context, members))
-    outcomes = await write_all(context, request, writes, content=request["TransactStatements"])
+    writes = bind_all(members, await _tables(scope, members))
+    outcomes = await write_all(scope, request, writes, content=request["TransactStatements"])
     if outcomes is None:
-        response = await report_repeat(context, request, writes)
+        response = await report_repeat(scope, request, writes)
     else:
         cancel_if_any(
             [member.reason(outcome) for member, outcome in zip(members, outcomes, strict=True)]
         )
-        response = report_writes(request, writes, outcomes)
+        response = report_writes(scope, request, writes, outcomes)
     response["Responses"] = []
     return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.streams.iterators import ShardIterator, read_sequence
 from hashrange.api.tables.definition_checks import INVALID
 from hashrange.errors import ResourceNotFoundException, ValidationException
@@ -23,8 +24,9 @@ from hashrange.storage.stream_records import describe_change, sequence_text, spl
 _BY_SEQUENCE: Final = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
-async def list_streams(context: Context, request: Request) -> Response:
+async def list_streams(scope: RequestScope, request: Request) -> Response:
     """List the streams of an account's region or of one table, also disabled ones."""
+    context = scope.context
     limit = request.get("Limit", STREAMS_PAGE_MAX)
     if limit > STREAMS_PAGE_MAX:
         raise ValidationException(
@@ -32,6 +34,8 @@ async def list_streams(context: Context, request: Request) -> Response:
         )
     world = (context.account, context.region)
     table = request.get("TableName")
+    if table is not None:
+        scope.touch_table(table)
     prefix = streams_prefix(*world) if table is None else streams_prefix(*world, table)
     after = None
     start = request.get("ExclusiveStartStreamArn")
@@ -54,8 +58,9 @@ async def list_streams(context: Context, request: Request) -> Response:
     return response
 
 
-async def describe_stream(context: Context, request: Request) -> Response:
+async def describe_stream(scope: RequestScope, request: Request) -> Response:
     """Describe a stream and its shards, parents before their children."""
+    context = scope.context
     limit = request.get("Limit", STREAM_SHARDS_PAGE_MAX)
     if limit > STREAM_SHARDS_PAGE_MAX:
         raise ValidationException(
@@ -66,7 +71,7 @@ async def describe_stream(context: Context, request: Request) -> Response:
     if wanted is not None:
         _check_filter(wanted, start)
     now = context.clock.now()
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shards = sorted(
         [shard for shard in stream.shards if shard.is_kept(now)], key=lambda shard: shard.id
     )
@@ -113,21 +118,24 @@ def _describe_shard(shard: ShardRecord, bounds: logs.Bounds) -> dict[str, Any]:
     return description
 
 
-async def _find(context: Context, arn: str, now: float) -> StreamRecord:
+async def _find(scope: RequestScope, arn: str, now: float) -> StreamRecord:
+    context = scope.context
     parts = split_arn(arn)
     if parts is not None and parts[:2] == (context.account, context.region):
         stream = await logs.find_stream(context.engine, *parts, now)
         if stream is not None:
+            scope.touch(stream.arn)
             return stream
     raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
 
 
-async def get_shard_iterator(context: Context, request: Request) -> Response:
+async def get_shard_iterator(scope: RequestScope, request: Request) -> Response:
     """Return a position in a shard to read records from."""
+    context = scope.context
     kind = request["ShardIteratorType"]
     now = context.clock.now()
     _check_position(request, kind, now)
-    stream = await _find(context, request["StreamArn"], now)
+    stream = await _find(scope, request["StreamArn"], now)
     shard = stream.shard(request["ShardId"])
     if shard is None or not shard.is_kept(now):
         raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
@@ -185,8 +193,9 @@ async def _check_kept(
         raise logs.trimmed()
 
 
-async def get_records(context: Context, request: Request) -> Response:
+async def get_records(scope: RequestScope, request: Request) -> Response:
     """Return records of a shard in order, and the position after them."""
+    context = scope.context
     limit = request.get("Limit", STREAM_RECORDS_PAGE_MAX)
     if limit > STREAM_RECORDS_PAGE_MAX:
         raise ValidationException(
@@ -194,7 +203,7 @@ async def get_records(context: Context, request: Request) -> Response:
         )
     now = context.clock.now()
     iterator = ShardIterator.unpack(request["ShardIterator"], now)
-    stream = await _find(context, iterator.arn, now)
+    stream = await _find(scope, iterator.arn, now)
     shard = next((shard for shard in stream.shards if shard.number == iterator.shard), None)
     if shard is None or not shard.is_kept(now):
         raise logs.trimmed()
@@ -207,6 +216,8 @@ async def get_records(context: Context, request: Request) -> Response:
         now=now,
         from_horizon=iterator.from_horizon,
     )
+    size = sum(change.size for change in page.changes)
+    scope.note_rows(len(page.changes), size, len(page.changes), size)
     response: Response = {"Records": [describe_change(stream, change) for change in page.changes]}
     if page.position is not None:
         following = ShardIterator(

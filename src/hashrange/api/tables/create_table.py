@@ -6,6 +6,7 @@ import uuid
 from typing import Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import (
     check_billing,
     check_changeable,
@@ -28,11 +29,13 @@ _LOCAL: Final = "LocalSecondaryIndexes"
 _GLOBAL: Final = "GlobalSecondaryIndexes"
 
 
-async def create_table(context: Context, request: Request) -> Response:
+async def create_table(scope: RequestScope, request: Request) -> Response:
     """Create a table with its indexes; it is CREATING in the answer, whatever the delays."""
+    context = scope.context
     _check(request)
     now = context.clock.now()
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     record = _make_record(context, name, request, now)
     edit = Edit(record, creates=record.stores())
     stream = request.get("StreamSpecification")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import check_changeable
 from hashrange.api.tables.descriptions import describe, describe_deleted
 from hashrange.api.tables.stream_settings import end_stream
@@ -16,14 +17,17 @@ from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Edit, resolve_name, table_not_found
 
 
-async def describe_table(context: Context, request: Request) -> Response:
+async def describe_table(scope: RequestScope, request: Request) -> Response:
     """Describe a table."""
+    context = scope.context
     record = await context.catalog.record(context.account, context.region, request["TableName"])
+    scope.touch_table(record.name)
     return {"Table": await describe(context.engine, record, context.clock.now())}
 
 
-async def list_tables(context: Context, request: Request) -> Response:
+async def list_tables(scope: RequestScope, request: Request) -> Response:
     """List the names of the tables of one account and region."""
+    context = scope.context
     names, has_more = await context.catalog.names(
         context.account,
         context.region,
@@ -36,9 +40,11 @@ async def list_tables(context: Context, request: Request) -> Response:
     return response
 
 
-async def delete_table(context: Context, request: Request) -> Response:
+async def delete_table(scope: RequestScope, request: Request) -> Response:
     """Delete a table with its indexes; its rows are gone at once."""
+    context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     now = context.clock.now()
     delay = context.catalog.delays.delete_seconds
 
@@ -64,7 +70,7 @@ async def delete_table(context: Context, request: Request) -> Response:
     return {"TableDescription": describe_deleted(record, now)}
 
 
-async def describe_limits(context: Context, request: Request) -> Response:
+async def describe_limits(scope: RequestScope, request: Request) -> Response:
     """Tell the capacity limits of an account."""
     return {
         "AccountMaxReadCapacityUnits": ACCOUNT_CAPACITY_UNITS_MAX,
@@ -74,7 +80,8 @@ async def describe_limits(context: Context, request: Request) -> Response:
     }
 
 
-async def describe_endpoints(context: Context, request: Request) -> Response:
+async def describe_endpoints(scope: RequestScope, request: Request) -> Response:
     """Tell where a region's service is found: here, or clients would go on to AWS."""
+    context = scope.context
     address = context.address or f"dynamodb.{context.region}.amazonaws.com"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1440}]}

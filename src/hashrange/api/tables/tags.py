@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import check_tags
 from hashrange.errors import (
     AccessDeniedException,
@@ -20,13 +21,15 @@ _PAGE_TAGS_MAX: Final = 10
 _RESOURCE_CHARACTERS_MAX: Final = 1283
 
 
-async def tag_resource(context: Context, request: Request) -> Response:
+async def tag_resource(scope: RequestScope, request: Request) -> Response:
     """Add tags to a table, or change their values."""
+    context = scope.context
     arn = _resource(request)
     tags = request.get("Tags")
     if tags is None:
         raise _must_not_be_null("tags")
     name = _table_name(context, arn, "TagResource")
+    scope.touch(arn)
     if not tags:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
 
@@ -40,13 +43,15 @@ async def tag_resource(context: Context, request: Request) -> Response:
     return {}
 
 
-async def untag_resource(context: Context, request: Request) -> Response:
+async def untag_resource(scope: RequestScope, request: Request) -> Response:
     """Take tags away from a table."""
+    context = scope.context
     arn = _resource(request)
     keys = request.get("TagKeys")
     if keys is None:
         raise _must_not_be_null("tagKeys")
     name = _table_name(context, arn, "UntagResource")
+    scope.touch(arn)
     if not keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
 
@@ -60,10 +65,12 @@ async def untag_resource(context: Context, request: Request) -> Response:
     return {}
 
 
-async def list_tags_of_resource(context: Context, request: Request) -> Response:
+async def list_tags_of_resource(scope: RequestScope, request: Request) -> Response:
     """List a page of a table's tags."""
+    context = scope.context
     arn = _resource(request)
     name = _table_name(context, arn, "ListTagsOfResource")
+    scope.touch(arn)
     record = await context.catalog.find(context.account, context.region, name)
     if record is None:
         raise _not_found(arn)

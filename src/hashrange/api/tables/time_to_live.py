@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import check_changeable
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
@@ -12,9 +13,11 @@ from hashrange.storage.catalog import Edit, end_expiry_fill, resolve_name, table
 from hashrange.storage.reads import is_empty
 
 
-async def update_time_to_live(context: Context, request: Request) -> Response:
+async def update_time_to_live(scope: RequestScope, request: Request) -> Response:
     """Turn time to live on or off for a table."""
+    context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     specification = request["TimeToLiveSpecification"]
     now = context.clock.now()
     setting = TimeToLive(
@@ -74,9 +77,11 @@ def _check_change(current: TimeToLive | None, asked: TimeToLive, now: float) -> 
         raise ValidationException("TimeToLive is already enabled")
 
 
-async def describe_time_to_live(context: Context, request: Request) -> Response:
+async def describe_time_to_live(scope: RequestScope, request: Request) -> Response:
     """Describe a table's time-to-live setting."""
+    context = scope.context
     record = await context.catalog.record(context.account, context.region, request["TableName"])
+    scope.touch_table(record.name)
     setting = record.time_to_live
     status = "DISABLED" if setting is None else setting.status(context.clock.now())
     description: Response = {"TimeToLiveStatus": status}

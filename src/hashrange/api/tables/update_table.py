@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, final
 
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import (
     INVALID,
     check_changeable,
@@ -55,10 +56,12 @@ _CHANGES: Final = (
 )
 
 
-async def update_table(context: Context, request: Request) -> Response:
+async def update_table(scope: RequestScope, request: Request) -> Response:
     """Change a table; it is UPDATING in the answer, whatever the delays."""
+    context = scope.context
     _check(request)
     name = resolve_name(context.account, context.region, request["TableName"])
+    scope.touch_table(name)
     now = context.clock.now()
     # Made here, outside the decision, which has to be pure.
     added = [

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Final, final
 from uuid import uuid4
 
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.scalars import Boolean, Number, Shape, String
 from hashrange.api.shapes.structures import ListOf, Structure
 from hashrange.errors import (
@@ -17,7 +18,13 @@ from hashrange.errors import (
     ResourceNotFoundException,
 )
 from hashrange.model.patterns import PatternError, parse_pattern
-from hashrange.model.triggers import NO_RESULT, UNBOUNDED, MappingRecord, function_name
+from hashrange.model.triggers import (
+    NO_RESULT,
+    UNBOUNDED,
+    MappingRecord,
+    function_arn,
+    function_name,
+)
 from hashrange.storage.stream_records import split_arn
 from hashrange.storage.streams import find_stream
 from hashrange.storage.triggers import TriggerStore
@@ -217,8 +224,9 @@ class EventSources:
         self._store = store
         self._files_allowed = files_allowed
 
-    async def create(self, context: Context, request: Request) -> Response:
+    async def create(self, scope: RequestScope, request: Request) -> Response:
         """Join a stream to a function."""
+        context = scope.context
         check_options(request, files_allowed=self._files_allowed)
         arn = request.get("EventSourceArn", "")
         parts = split_arn(arn)
@@ -234,11 +242,12 @@ class EventSources:
             raise InvalidParameterValueException(
                 f"Unsupported starting position for arn type: {arn}"
             )
-        function = await self._function(context, request["FunctionName"])
+        function = await self._function(scope, request["FunctionName"])
         now = context.clock.now()
         world = (context.account, context.region)
         if parts[:2] != world or await find_stream(context.engine, *parts, now) is None:
             raise InvalidParameterValueException(f"Stream not found: {arn}")
+        scope.touch(arn)
         mapping = apply_options(
             MappingRecord(
                 uuid=str(uuid4()),
@@ -252,22 +261,25 @@ class EventSources:
             ),
             request,
         )
+        scope.touch(mapping.arn)
         existing = await self._store.create(mapping)
         if existing is not None:
             raise _conflict(arn, function, existing)
         return describe(mapping, "Creating", NO_RESULT)
 
-    async def get(self, context: Context, request: Request) -> Response:
+    async def get(self, scope: RequestScope, request: Request) -> Response:
         """Describe a mapping."""
-        mapping = await self._mapping(context, request["UUID"])
+        context = scope.context
+        mapping = await self._mapping(scope, request["UUID"])
         return describe(
             mapping,
             mapping.state(context.clock.now()),
             await self._store.result(mapping.uuid),
         )
 
-    async def list(self, context: Context, request: Request) -> Response:
+    async def list(self, scope: RequestScope, request: Request) -> Response:
         """Describe the mappings of a stream, of a function, or all, page by page."""
+        context = scope.context
         stream = request.get("EventSourceArn")
         function = request.get("FunctionName")
         name = None if function is None else function_name(function)
@@ -290,14 +302,15 @@ class EventSources:
             response["NextMarker"] = found[limit - 1].uuid
         return response
 
-    async def update(self, context: Context, request: Request) -> Response:
+    async def update(self, scope: RequestScope, request: Request) -> Response:
         """Change a mapping; it goes on from where it is."""
+        context = scope.context
         check_options(request, files_allowed=self._files_allowed)
-        before = await self._mapping(context, request["UUID"])
+        before = await self._mapping(scope, request["UUID"])
         _check_free(before, "update")
         function = before.function
         if "FunctionName" in request:
-            function = await self._function(context, request["FunctionName"])
+            function = await self._function(scope, request["FunctionName"])
         now = context.clock.now()
         settled_at = now + context.catalog.delays.update_seconds
 
@@ -318,27 +331,30 @@ class EventSources:
             raise _conflict(before.stream_arn, function, after)
         return describe(after, after.passing_state, await self._store.result(after.uuid))
 
-    async def delete(self, context: Context, request: Request) -> Response:
+    async def delete(self, scope: RequestScope, request: Request) -> Response:
         """Part a stream from a function."""
-        mapping = await self._mapping(context, request["UUID"])
+        mapping = await self._mapping(scope, request["UUID"])
         _check_free(mapping, "delete")
         result = await self._store.result(mapping.uuid)
         if await self._store.delete(mapping.uuid) is None:
             raise _not_found()
         return describe(mapping, "Deleting", result)
 
-    async def _mapping(self, context: Context, uuid: str) -> MappingRecord:
+    async def _mapping(self, scope: RequestScope, uuid: str) -> MappingRecord:
+        context = scope.context
         mapping = await self._store.mapping(uuid)
         world = (context.account, context.region)
         if mapping is None or (mapping.account, mapping.region) != world:
             raise _not_found()
+        scope.touch(mapping.arn)
         return mapping
 
-    async def _function(self, context: Context, given: str) -> str:
+    async def _function(self, scope: RequestScope, given: str) -> str:
         name = function_name(given)
-        world = (context.account, context.region)
+        world = (scope.context.account, scope.context.region)
         if name is None or await self._store.function(world, name) is None:
             raise InvalidParameterValueException("Function does not exist")
+        scope.touch(function_arn(world, name))
         return name
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final, final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.scalars import Number, String
 from hashrange.api.shapes.structures import MapOf, Structure
 from hashrange.errors import (
@@ -91,31 +92,40 @@ class FunctionCalls:
         self._store = store
         self._is_allowed = is_allowed
 
-    async def put(self, context: Context, request: Request) -> Response:
+    async def put(self, scope: RequestScope, request: Request) -> Response:
         """Register a function, in place of one with the same name."""
+        context = scope.context
         self._check_allowed(request["Name"])
         function = make_function(request["Name"], request, context.clock.now())
-        await self._store.put_function((context.account, context.region), function)
+        world = (context.account, context.region)
+        scope.touch(function_arn(world, function.name))
+        await self._store.put_function(world, function)
         return self._describe(context, function)
 
-    async def get(self, context: Context, request: Request) -> Response:
+    async def get(self, scope: RequestScope, request: Request) -> Response:
         """Describe a function."""
+        context = scope.context
         world = (context.account, context.region)
         function = await self._store.function(world, request["Name"])
         if function is None:
             raise _not_found(request["Name"])
+        scope.touch(function_arn(world, function.name))
         return self._describe(context, function)
 
-    async def list(self, context: Context, request: Request) -> Response:
+    async def list(self, scope: RequestScope, request: Request) -> Response:
         """Describe all functions."""
+        context = scope.context
         found = await self._store.functions((context.account, context.region))
         return {"Functions": [self._describe(context, function) for function in found]}
 
-    async def delete(self, context: Context, request: Request) -> Response:
+    async def delete(self, scope: RequestScope, request: Request) -> Response:
         """Forget a function; mappings of it wait until it is registered again."""
+        context = scope.context
         name = request["Name"]
         self._check_allowed(name)
-        if not await self._store.delete_function((context.account, context.region), name):
+        world = (context.account, context.region)
+        scope.touch(function_arn(world, name))
+        if not await self._store.delete_function(world, name):
             raise _not_found(name)
         return {}
 

@@ -1,4 +1,4 @@
-"""What a request says of its own signature, in its Authorization header or its query string.
+"""Reads the signature of a request from its Authorization header or its query string.
 
 Wrong forms are reported with AWS's error types and texts, all faults of one kind together.
 """
@@ -17,8 +17,6 @@ from hashrange.errors import (
 from hashrange.wire.http.messages import HttpRequest
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
-# Triggers are managed as Lambda's are.
-SERVICES: Final = ("dynamodb", "lambda")
 
 # Every SDK writes the three parameters in this order and with these separators.
 CREDENTIAL_START: Final = b"AWS4-HMAC-SHA256 Credential="
@@ -31,7 +29,7 @@ _PRESIGNED_NAMES: Final = ("Algorithm", "Credential", "Signature", "SignedHeader
 
 @final
 class Claim:
-    """A signature and what it is said to cover."""
+    """A signature and the headers it claims to cover."""
 
     __slots__ = (
         "credential",
@@ -56,7 +54,7 @@ class Claim:
 
 
 def read_claim(request: HttpRequest) -> Claim:
-    """Return the claim of a request, or raise what AWS answers when it has none."""
+    """Return the claim of a request, or raise the error AWS answers when it has none."""
     header = request.headers.get(b"authorization")
     if b"?" in request.head.url:
         query = request.head.url.partition(b"?")[2].decode("latin-1")
@@ -150,7 +148,7 @@ class Scope:
 
     __slots__ = ("access_key", "date", "region", "service", "text")
 
-    def __init__(self, credential: bytes) -> None:
+    def __init__(self, credential: bytes, signing_name: str) -> None:
         shown = credential.decode("latin-1")
         parts = shown.rsplit("/", 4)
         if len(parts) != 5:
@@ -163,8 +161,8 @@ class Scope:
         faults = ""
         if not _REGION.fullmatch(self.region):
             faults += f"Credential should be scoped to a valid region, not '{self.region}'. "
-        if self.service not in SERVICES:
-            faults += "Credential should be scoped to correct service: 'dynamodb'. "
+        if self.service != signing_name:
+            faults += f"Credential should be scoped to correct service: '{signing_name}'. "
         if terminator != "aws4_request":
             faults += (
                 "Credential should be scoped with a valid terminator: 'aws4_request', "

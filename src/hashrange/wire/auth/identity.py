@@ -1,9 +1,11 @@
-"""Who asks: the account and the region a request acts in."""
+"""The caller of a request: a principal, in the region of its credential scope."""
 
 from __future__ import annotations
 
 import re
 from typing import final
+
+from hashrange.api.scope import Principal
 
 DEFAULT_ACCOUNT = "000000000000"
 
@@ -12,15 +14,23 @@ _ACCOUNT_ID = re.compile(r"[0-9]{12}")
 
 @final
 class Identity:
-    """An access key seen in a region; every account and region is a world of its own."""
+    """A principal and the region and service it signed for.
 
-    __slots__ = ("access_key", "account", "region", "world")
+    `world` is account and region: the tables of one world are isolated from those of all others.
+    """
 
-    def __init__(self, access_key: str, account: str, region: str) -> None:
-        self.access_key = access_key
-        self.account = account
+    __slots__ = ("principal", "region", "signing_name", "world")
+
+    def __init__(self, principal: Principal, region: str, signing_name: str) -> None:
+        self.principal = principal
         self.region = region
-        self.world = (account, region)
+        self.signing_name = signing_name
+        self.world = (principal.account, region)
+
+
+def root_of(access_key: str, account: str) -> Principal:
+    """Return the root principal of an account."""
+    return Principal(access_key, account, f"arn:aws:iam::{account}:root")
 
 
 def account_of(access_key: str) -> str:

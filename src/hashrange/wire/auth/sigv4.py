@@ -1,9 +1,9 @@
-"""Signature Version 4: decides who sent a request.
+"""Signature Version 4: the authenticators of the request pipeline.
 
-Without credentials (`OpenDoor`) a request must be well formed but may be signed with anything. With
-them (`Verifier`) the key must be a known one, the time within fifteen minutes, and the signature
-right. What is derived from a credential scope is kept, so that a verification costs two hashes and
-one HMAC. Failures carry AWS's error types and texts.
+`OpenDoor`, for servers without credentials, wants a well-formed signature but does not verify it.
+`Verifier` wants a known access key, a time within fifteen minutes, and a correct signature. Either
+way the credential scope must name the service of the request. Signing keys are cached, so that a
+verification costs two hashes and one HMAC. Errors have AWS's types and texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import sha256
 from operator import itemgetter
 from time import gmtime, strftime, strptime
-from typing import Final, Protocol, final
+from typing import Final, final
 from urllib.parse import quote, unquote_to_bytes
 
 from hashrange.clock import Clock
@@ -25,7 +25,7 @@ from hashrange.errors import (
     UnrecognizedClientException,
 )
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
-from hashrange.wire.auth.identity import Identity, account_of
+from hashrange.wire.auth.identity import Identity, account_of, root_of
 from hashrange.wire.http.messages import SIGNATURE_BYTES, Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
@@ -38,7 +38,7 @@ _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 @final
 class Credential:
-    """What the server knows of an access key."""
+    """A known access key with its secret."""
 
     __slots__ = ("access_key", "account", "secret", "token")
 
@@ -51,46 +51,45 @@ class Credential:
         self.token = token.encode() if token else None
 
 
-class Authenticator(Protocol):
-    """Says who sent a request, or raises the error AWS answers."""
-
-    def authenticate(self, request: HttpRequest) -> Identity: ...
-
-
 @final
 class OpenDoor:
-    """Accepts whatever is well formed: the account and region are what the request claims."""
+    """Accepts every well-formed signature: account and region are what the request claims."""
 
     def __init__(self) -> None:
         self._identities: dict[bytes, Identity] = {}
 
-    def authenticate(self, request: HttpRequest) -> Identity:
-        """Return who the request says it is from."""
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
+        """Return the caller that the request names."""
         head = request.head
-        # All but the signature itself is the same in all requests that a client signs with a key
-        # on one day; it was found well formed when it was remembered.
-        header = head.headers.get(b"authorization", b"")
-        start = header[:-SIGNATURE_BYTES]
+        # A client sends the same header, except for the signature, all day. Only headers that were
+        # found well formed are in the cache.
+        start = head.headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]
         identity = self._identities.get(start)
-        if identity is None or b"x-amz-date" not in head.headers or head.url != b"/":
-            scope = Scope(read_claim(request).credential)
-            identity = Identity(scope.access_key, account_of(scope.access_key), scope.region)
+        if (
+            identity is None
+            or identity.signing_name != signing_name
+            or b"x-amz-date" not in head.headers
+            or head.url != b"/"
+        ):
+            scope = Scope(read_claim(request).credential, signing_name)
+            principal = root_of(scope.access_key, account_of(scope.access_key))
+            identity = Identity(principal, scope.region, signing_name)
             if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
                 if len(self._identities) >= _CACHE_MAX:
                     self._identities.clear()
                 self._identities[start] = identity
-        head.identity = identity
         return identity
 
 
 @final
 class _Signer:
-    """A known key in one scope: whose it is, and the key its signatures are made with."""
+    """A known access key in one credential scope, with the signing key derived from both."""
 
     __slots__ = ("_inner", "_outer", "identity", "scope", "token")
 
     def __init__(self, credential: Credential, scope: Scope) -> None:
-        self.identity = Identity(credential.access_key, credential.account, scope.region)
+        principal = root_of(credential.access_key, credential.account)
+        self.identity = Identity(principal, scope.region, scope.service)
         self.scope = scope
         self.token = credential.token
         key = f"AWS4{credential.secret}".encode()
@@ -120,11 +119,15 @@ class Verifier:
         self._clock = clock
         self._signers: dict[bytes, _Signer] = {}
 
-    def authenticate(self, request: HttpRequest) -> Identity:
-        """Return who signed the request."""
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
+        """Return the caller that signed the request."""
         claim = read_claim(request)
         signer = self._signers.get(claim.credential)
-        scope = Scope(claim.credential) if signer is None else signer.scope
+        if signer is None or signer.scope.service != signing_name:
+            signer = None
+            scope = Scope(claim.credential, signing_name)
+        else:
+            scope = signer.scope
         time = _check_time(claim, scope, self._clock.now())
         if signer is None:
             signer = self._remember(claim.credential, scope)

@@ -32,9 +32,6 @@ class Bounds:
     write_seconds: float = 60
     # After a refusal: how long what the client still sends is read and thrown away.
     linger_seconds: float = 3
-    # After an answer to a client that was alone: how long its next request is waited for awake. Not
-    # where the client may be a thread of the same process.
-    awake_seconds: float = 0
     # How long a stop waits for what is in flight.
     stop_seconds: float = 20
 

@@ -21,16 +21,21 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from hashrange.api.scope import IN_PROCESS, Peer
 from hashrange.back_off import BackOff
-from hashrange.wire.http.messages import Head, Headers, HttpAnswer, HttpRequest, lower_names
-from hashrange.wire.http.router import (
+from hashrange.wire.http.messages import (
     HEADERS_TOO_LARGE,
     MALFORMED,
     NOT_FOUND,
     TIMED_OUT,
     TOO_LARGE,
-    overloaded,
+    Head,
+    Headers,
+    HttpAnswer,
+    HttpRequest,
+    lower_names,
 )
+from hashrange.wire.http.router import overloaded
 
 if TYPE_CHECKING:
     from hashrange.wire.http.server import Server
@@ -89,6 +94,7 @@ class Connection:
         "_is_recalled",
         "_is_surplus",
         "_parser",
+        "_peer",
         "_received_bytes",
         "_refusal",
         "_server",
@@ -107,6 +113,7 @@ class Connection:
         self._back_off = BackOff()
         self._transport: asyncio.Transport | None = None
         self._parser = HttpRequestParser(self)
+        self._peer = IN_PROCESS
         self._waiting: deque[HttpRequest] = deque()
         # The request being answered, and what answers it.
         self._answered: HttpRequest | None = None
@@ -149,6 +156,9 @@ class Connection:
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        address = transport.get_extra_info("peername")
+        is_secure = transport.get_extra_info("sslcontext") is not None
+        self._peer = Peer(address[0] if address else "", is_secure=is_secure)
         if not self._server.admit(self):
             transport.abort()  # type: ignore[attr-defined]  # as above
         self._is_surplus = self._server.has_surplus
@@ -398,6 +408,7 @@ class Connection:
         while waiting and not self._is_choked:
             request = waiting.popleft()
             server.buffered_bytes -= len(request.body)
+            request.peer = self._peer
             if self._is_surplus or server.in_flight >= server.bounds.in_flight_max:
                 self._refuse_overload(request)
             answering = server.respond(request).__await__()

@@ -1,11 +1,8 @@
-"""One turn of the event loop: the requests it brought are answered together and sent together.
+"""One turn of the event loop: its requests are answered together, its responses sent together.
 
-Answering one request while the sockets of the others are still to be read costs more than half as
-much again: each response wakes a client that then goes back to sleep, and, it seems, the network's
-code and the interpreter's push each other out of the processor's caches. Measured with 16
-connections, GetItem answers 1.55 times as many requests this way.
-
-A connection that is the only one is answered at once, as there is nobody to wait for.
+The event loop first reads all sockets that are ready, then answers all complete requests, then
+writes all responses. The only connection of a process is answered at once. Measured: see
+docs/decisions/0011-answering-a-turn-together.md.
 """
 
 from __future__ import annotations
@@ -13,14 +10,12 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol, final
 
-from hashrange.wire.http.busy_wait import Vigil
-
-# Enough for many small responses; larger ones are not made to wait for one another.
+# Enough for many small responses; larger ones need not wait for each other.
 _HELD_BYTES_MAX: Final = 64 * 1024
 
 
 class Answering(Protocol):
-    """A connection, as a turn sees it."""
+    """A connection, as `LoopTurn` sees it."""
 
     def answer_waiting(self) -> None: ...
 
@@ -29,13 +24,12 @@ class Answering(Protocol):
 
 @final
 class LoopTurn:
-    """Connections with requests to answer, and responses to send; one per server process."""
+    """The connections to answer and the responses to send in this turn; one per process."""
 
-    __slots__ = ("_held_bytes", "_is_due", "_loop", "_ready", "_responses", "_vigil", "is_shared")
+    __slots__ = ("_held_bytes", "_is_due", "_loop", "_ready", "_responses", "is_shared")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, awake_seconds: float = 0.0) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._vigil = Vigil(loop, awake_seconds)
         self._ready: list[Answering] = []
         self._responses: list[tuple[asyncio.Transport, bytes]] = []
         self._held_bytes = 0
@@ -47,7 +41,6 @@ class LoopTurn:
         """Have the waiting requests of a connection answered in this turn."""
         self._ready.append(connection)
         if not self._is_due:
-            self._vigil.end()
             self._begin()
 
     def send(self, transport: asyncio.Transport, response: bytes) -> None:
@@ -60,7 +53,7 @@ class LoopTurn:
             self._begin()
 
     def flush(self) -> None:
-        """Send now what is held back, before anything else is written or a transport closed."""
+        """Send held responses now; needed before anything else is written or a transport closed."""
         responses = self._responses
         if responses:
             self._responses = []
@@ -88,9 +81,6 @@ class LoopTurn:
                     context = {"message": "A request was not answered", "exception": error}
                     self._loop.call_exception_handler(context)
         finally:
-            # Until here, so that responses found no reason to ask for another turn.
+            # Not earlier: until here, `send` must not schedule another turn.
             self._is_due = False
-            is_alone = len(self._responses) == 1
             self.flush()
-            if is_alone:
-                self._vigil.begin(gives_way=self.is_shared)

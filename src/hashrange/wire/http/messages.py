@@ -1,10 +1,10 @@
-"""HTTP messages of the router: a request as it was read, and an answer before it is written."""
+"""HTTP messages: a request that was read completely, and an answer before it is written."""
 
 from __future__ import annotations
 
 from typing import Final, final
 
-from hashrange.wire.auth.identity import Identity
+from hashrange.api.scope import IN_PROCESS
 
 Headers = dict[bytes, bytes]
 """Header names in lower case."""
@@ -20,12 +20,12 @@ PLAIN_JSON = b"application/json"
 XML = b"application/xml"
 TEXT = b"text/plain"
 
-# What a client may call its JSON, and what it is called in the answer.
+# The content types of JSON requests, and the content type of the answer.
 CONTENT_TYPES = {JSON_1_0: JSON_1_0, JSON_1_1: JSON_1_1, PLAIN_JSON: PLAIN_JSON}
 
 
 class _LowerNames(dict[bytes, bytes]):
-    """Header names as they were sent, and in lower case; clients use few, always the same."""
+    """Cache from header names as they were sent to lower case; clients use few names."""
 
     def __missing__(self, name: bytes) -> bytes:
         lower = name.lower()
@@ -39,9 +39,9 @@ lower_names: Final = _LowerNames()
 
 @final
 class Head:
-    """What stands before the body of a request, and what the server reads in it.
+    """The request line and the headers of a request, and what the server derives from them.
 
-    Many requests have the same one, but for a signature and an id; see `heads`.
+    Requests that differ only in signature and invocation id share one head; see `head_cache`.
     """
 
     __slots__ = (
@@ -49,11 +49,11 @@ class Head:
         "content_type",
         "has_origin",
         "headers",
-        "identity",
         "is_call",
         "is_encoded",
         "method",
         "target",
+        "trace",
         "url",
     )
 
@@ -66,21 +66,31 @@ class Head:
         self.target = headers.get(b"x-amz-target", b"")
         self.has_origin = b"origin" in headers
         self.is_encoded = b"content-encoding" in headers
-        # Who sends requests with this head, whatever their signature and id.
-        self.identity: Identity | None = None
-        # How long the bodies of the requests with this head are, if there may be several.
+        # The W3C trace context, or else AWS's own form of it.
+        self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
+        # The length of the bodies of requests that share this head.
         self.body_bytes = 0
 
 
 @final
 class HttpRequest:
-    """A request, read completely, and the whole response to it, once there is one.
+    """A request that was read completely and, later, the whole response to it.
 
     `signature` and `id` are those of this request if it shares its head with others.
-    `refusal` is set when it must not be carried out.
+    `refusal` is the answer to a request that must not be carried out.
     """
 
-    __slots__ = ("_headers", "body", "head", "id", "keep_alive", "refusal", "response", "signature")
+    __slots__ = (
+        "_headers",
+        "body",
+        "head",
+        "id",
+        "keep_alive",
+        "peer",
+        "refusal",
+        "response",
+        "signature",
+    )
 
     def __init__(
         self, head: Head, body: bytes, keep_alive: bool, signature: bytes = b"", id: bytes = b""
@@ -90,6 +100,7 @@ class HttpRequest:
         self.keep_alive = keep_alive
         self.signature = signature
         self.id = id
+        self.peer = IN_PROCESS
         self.refusal: HttpAnswer | None = None
         self.response = b""
         self._headers: Headers | None = None
@@ -123,6 +134,13 @@ class HttpAnswer:
         self.body = body
         self.content_type = content_type
         self.extra = extra
+
+
+NOT_FOUND: Final = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)
+TOO_LARGE: Final = HttpAnswer(413, b"<RequestEntityTooLargeException/>\n", XML)
+HEADERS_TOO_LARGE: Final = HttpAnswer(431, b"<RequestHeaderSectionTooLargeException/>\n", XML)
+MALFORMED: Final = HttpAnswer(400, b"<BadRequestException/>\n", XML)
+TIMED_OUT: Final = HttpAnswer(408, b"<RequestTimeoutException/>\n", XML)
 
 
 def _json_content_type(given: bytes) -> bytes | None:

@@ -1,6 +1,6 @@
-"""The listening side: sockets, the connections on them, their time limits, and a graceful stop.
+"""The server of one process: accepted connections, their time limits, and a graceful stop.
 
-One server belongs to one event loop; nothing here is called from another thread.
+A server belongs to one event loop; nothing here is called from another thread.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Server:
         self.bounds = bounds
         self.loop = asyncio.get_running_loop()
         self.head_cache = HeadCache()
-        self.turn = LoopTurn(self.loop, bounds.awake_seconds)
-        # The time of the last tick: exact enough for time limits, and free to read.
+        self.turn = LoopTurn(self.loop)
+        # The time of the last tick: exact enough for time limits.
         self.now = self.loop.time()
         self.in_flight = 0
         self.buffered_bytes = 0
@@ -46,7 +46,7 @@ class Server:
 
     def start(self, listener: SharedListener) -> None:
         """Accept connections from now on."""
-        self._acceptor = Acceptor(self.loop, listener, self._welcome)
+        self._acceptor = Acceptor(self.loop, listener, self._begin_connection)
         self._acceptor.start()
         self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
 
@@ -66,7 +66,7 @@ class Server:
         if self._ticker is not None:
             self._ticker.cancel()
 
-    def _welcome(self, accepted: socket.socket) -> None:
+    def _begin_connection(self, accepted: socket.socket) -> None:
         joining = self.loop.create_task(self._join(accepted))
         self._joining.add(joining)
         joining.add_done_callback(self._joining.discard)
@@ -85,14 +85,14 @@ class Server:
     # Called by connections.
 
     def admit(self, connection: Connection) -> bool:
-        """Take a new connection in; false when there are far too many to answer it at all."""
+        """Register a new connection; false when there are too many even to refuse it politely."""
         self._connections.add(connection)
         count = self._count()
         self.has_surplus = count > self.bounds.connections_max
         return count <= 2 * self.bounds.connections_max and not self.is_stopping
 
     def forget(self, connection: Connection) -> None:
-        """Let go of a connection that is closed."""
+        """Unregister a connection that is closed."""
         self._connections.discard(connection)
         self._note_departure()
         self.has_surplus = self._count() > self.bounds.connections_max
@@ -123,7 +123,7 @@ class Server:
         if connection.is_choked:
             return bounds.write_seconds
         if connection.phase is Phase.LINGER:
-            # While answers are owed, it is not the client who is late.
+            # The client is not late while the server owes it answers.
             return bounds.linger_seconds if not connection.is_owed else float("inf")
         if connection.phase is Phase.HEADER:
             return bounds.header_seconds

@@ -1,4 +1,4 @@
-"""JSON bytes to requests and back.
+"""JSON bodies: decoding, encoding and decompression.
 
 `decode` is bounded: orjson refuses documents nested deeper than 1024 levels, and `inflate` stops at
 the size of body the server accepts.
@@ -11,17 +11,19 @@ from typing import Any
 
 import orjson
 
-from hashrange.errors import SerializationException
+from hashrange.errors import ClientError, SerializationException
 
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
-class BodyTooLargeError(Exception):
+class BodyTooLargeError(ClientError):
     """A compressed body is larger than the server accepts once it is inflated."""
+
+    status = 413
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """Return the request of a body; AWS says no more about a body that is not a JSON object."""
+    """Return the JSON object of a body; AWS gives no detail about a body that is none."""
     try:
         request = orjson.loads(body)
     except orjson.JSONDecodeError:

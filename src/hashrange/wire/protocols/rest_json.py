@@ -1,17 +1,19 @@
-"""Operations that are found by method and path: those of triggers, in the manner of AWS Lambda.
+"""The codec of Lambda: REST-JSON, with the operation in method and path.
 
-Requests are signed as all others are. What a browser sends on behalf of some page (it has an
-`Origin`) is refused: a page must not be able to register functions on the machine of its reader.
+Errors have their type in the header `x-amzn-ErrorType`. Requests that a browser sends for a web
+page (they have an `Origin`) are refused: a page must not be able to register functions on the
+machine of its reader.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final, final
 from urllib.parse import parse_qsl, unquote
 
-from hashrange.api.operation import Operation
+from hashrange.api.operation import Operation, Request, Response, Route, Service
+from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.scalars import Number
 from hashrange.errors import (
     AccessDeniedException,
@@ -19,14 +21,11 @@ from hashrange.errors import (
     InternalServerError,
     UnknownOperationException,
 )
-from hashrange.wire.auth.sigv4 import Authenticator
-from hashrange.wire.dispatch import Dispatcher
 from hashrange.wire.http.messages import PLAIN_JSON, HttpAnswer, HttpRequest
 from hashrange.wire.protocols.json_codec import decode, encode
 
-_PREFIXES: Final = (b"/2015-03-31/", b"/_hashrange/")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
-# Where Lambda's answers differ in status from those of DynamoDB to errors of the same name.
+# Statuses in which Lambda's errors differ from DynamoDB's errors of the same name.
 _STATUSES: Final = {
     "AccessDeniedException": 403,
     "ResourceNotFoundException": 404,
@@ -42,70 +41,76 @@ _CAPITALISED: Final = frozenset(
 
 
 @final
-class Route:
-    """An operation and where it is found; `{name}` in the path is a member of the request."""
+class _Path:
+    """An operation with its compiled route."""
 
-    __slots__ = ("method", "operation", "path", "status")
+    __slots__ = ("method", "operation", "pattern", "prefix")
 
-    def __init__(self, method: str, path: str, operation: Operation, status: int = 200) -> None:
-        self.method = method.encode()
-        self.path = re.compile(_PLACEHOLDER.sub(r"(?P<\1>[^/]+)", path))
+    def __init__(self, operation: Operation, route: Route) -> None:
         self.operation = operation
-        self.status = status
+        self.method = route.method.encode()
+        self.pattern = re.compile(_PLACEHOLDER.sub(r"(?P<\1>[^/]+)", route.path))
+        # The first part of the path, which no other protocol uses.
+        self.prefix = f"/{route.path.split('/')[1]}/".encode()
 
 
 @final
 class RestJson:
-    """Answers requests by their paths."""
+    """Decodes and encodes for the services whose operations have routes."""
 
-    def __init__(
-        self, routes: Sequence[Route], dispatcher: Dispatcher, authenticator: Authenticator
-    ) -> None:
-        self._routes = routes
-        self._dispatcher = dispatcher
-        self._authenticator = authenticator
+    def __init__(self, services: Iterable[Service]) -> None:
+        self._paths = [
+            _Path(operation, operation.route)
+            for service in services
+            for operation in service.operations.values()
+            if operation.route is not None
+        ]
+        self._prefixes = tuple({path.prefix: path.operation.service for path in self._paths})
 
     def owns(self, url: bytes) -> bool:
-        """Tell whether a request is one of these."""
-        return url.startswith(_PREFIXES)
+        """Tell whether a request belongs to one of the services."""
+        return url.startswith(self._prefixes)
 
-    async def answer(self, request: HttpRequest, request_id: bytes) -> HttpAnswer:
-        """Return the answer to a request; raises nothing."""
-        try:
-            if request.head.has_origin:
-                raise AccessDeniedException("Requests of web pages are not accepted here.")
-            identity = self._authenticator.authenticate(request)
-            route, members = self._find(request)
-        except ClientError as error:
-            return _error_answer(error)
-        outcome = await self._dispatcher.perform(route.operation, members, identity, request_id)
-        if isinstance(outcome, ClientError):
-            return _error_answer(outcome)
-        return HttpAnswer(route.status, encode(outcome), PLAIN_JSON)
-
-    def _find(self, request: HttpRequest) -> tuple[Route, dict[str, Any]]:
-        """Return the route of a request, and its members from body, path and query."""
+    def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request]:
+        """Return the operation, and its parameters from body, path and query."""
         url = request.head.url.decode("latin-1")
         path, _, query = url.partition("?")
-        path = path.rstrip("/")
-        for route in self._routes:
-            match = route.path.fullmatch(path)
-            if match is None or route.method != request.head.method:
-                continue
-            members = decode(request.body) if request.body else {}
-            shapes = route.operation.shape.members
-            for name, text in parse_qsl(query):
-                is_number = isinstance(shapes.get(name), Number) and text.isdecimal()
-                members[name] = int(text) if is_number else text
-            members |= {name: unquote(text) for name, text in match.groupdict().items()}
-            return route, members
-        raise UnknownOperationException("There is no such operation")
+        operation, values = self._find(request.head.method, path.rstrip("/"), scope)
+        if request.head.has_origin:
+            raise AccessDeniedException("Requests of web pages are not accepted here.")
+        if operation is None:
+            raise UnknownOperationException("There is no such operation")
+        parameters = decode(request.body) if request.body else {}
+        shapes = operation.shape.members
+        for name, text in parse_qsl(query):
+            is_number = isinstance(shapes.get(name), Number) and text.isdecimal()
+            parameters[name] = int(text) if is_number else text
+        parameters |= {name: unquote(text) for name, text in values.items()}
+        return operation, parameters
 
+    def _find(
+        self, method: bytes, path: str, scope: RequestScope
+    ) -> tuple[Operation | None, dict[str, Any]]:
+        """Return the operation of a path with the values of its placeholders."""
+        for known in self._paths:
+            match = known.pattern.fullmatch(path)
+            if match is not None and known.method == method:
+                scope.service = known.operation.service.name
+                scope.operation = known.operation.name
+                return known.operation, match.groupdict()
+        return None, {}
 
-def _error_answer(error: ClientError) -> HttpAnswer:
-    code = "ServiceException" if isinstance(error, InternalServerError) else error.code
-    text = "Message" if error.code in _CAPITALISED else "message"
-    document = {"Type": "Service" if error.status >= 500 else "User", text: error.message}
-    extra = f"x-amzn-ErrorType: {code}\r\n".encode()
-    status = _STATUSES.get(code, error.status)
-    return HttpAnswer(status, encode(document), PLAIN_JSON, extra)
+    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+        """Return the answer of an operation that succeeded."""
+        assert operation.route is not None
+        return HttpAnswer(operation.route.status, encode(response), PLAIN_JSON)
+
+    def encode_error(
+        self, request: HttpRequest, scope: RequestScope, error: ClientError
+    ) -> HttpAnswer:
+        """Return an error document, with the type of the error in a header."""
+        code = "ServiceException" if isinstance(error, InternalServerError) else error.code
+        text = "Message" if error.code in _CAPITALISED else "message"
+        document = {"Type": "Service" if error.status >= 500 else "User", text: error.message}
+        extra = f"x-amzn-ErrorType: {code}\r\n".encode()
+        return HttpAnswer(_STATUSES.get(code, error.status), encode(document), PLAIN_JSON, extra)

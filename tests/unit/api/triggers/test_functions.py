@@ -17,6 +17,7 @@ from hashrange.errors import (
 from hashrange.model.triggers import FunctionRecord
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.triggers import TriggerStore
+from tests.harness.calls import scope_in
 
 REQUEST = {"Name": "f", "Kind": "command", "Target": "true"}
 
@@ -27,17 +28,19 @@ def engine():
 
 
 @pytest.fixture
-def context(engine):
+def scope(engine):
     clock = VirtualClock()
     catalog = Catalog(engine, clock)
-    return Context("000000000000", "us-east-1", catalog=catalog, engine=engine, clock=clock)
+    return scope_in(
+        Context("000000000000", "us-east-1", catalog=catalog, engine=engine, clock=clock)
+    )
 
 
-def test_an_open_server_registers_no_functions_by_request(engine, context):
+def test_an_open_server_registers_no_functions_by_request(engine, scope):
     calls = FunctionCalls(TriggerStore(engine), is_allowed=False)
     for call in (calls.put, calls.delete):
         with pytest.raises(AccessDeniedException):
-            asyncio.run(call(context, REQUEST))
+            asyncio.run(call(scope, REQUEST))
 
 
 def test_an_open_server_writes_no_files_named_by_requests():
@@ -47,11 +50,11 @@ def test_an_open_server_writes_no_files_named_by_requests():
         check_options(request, files_allowed=False)
 
 
-def test_functions_of_the_settings_are_changed_there_only(engine, context):
+def test_functions_of_the_settings_are_changed_there_only(engine, scope):
     store = TriggerStore(engine, [FunctionRecord("f", "command", "true")])
     calls = FunctionCalls(store, is_allowed=True)
-    (listed,) = asyncio.run(calls.list(context, {}))["Functions"]
+    (listed,) = asyncio.run(calls.list(scope, {}))["Functions"]
     assert listed["IsConfigured"]
     for call in (calls.put, calls.delete):
         with pytest.raises(ResourceInUseException):
-            asyncio.run(call(context, REQUEST))
+            asyncio.run(call(scope, REQUEST))

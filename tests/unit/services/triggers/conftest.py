@@ -12,10 +12,9 @@ from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.model.triggers import FunctionRecord
 from hashrange.services.triggers import functions
 from hashrange.services.triggers.lanes import Outcome
-from hashrange.wire.auth.identity import Identity
+from tests.harness.calls import answer, scope_in
 
 WORLD = ("000000000000", "us-east-1")
-IDENTITY = Identity("local", *WORLD)
 WAIT_SECONDS_MAX = 10.0
 
 
@@ -80,13 +79,9 @@ class World:
             await asyncio.gather(background, return_exceptions=True)
 
     async def call(self, operation, **request):
-        service = "DynamoDBStreams" if "Stream" in operation else "DynamoDB"
-        target = f"{service}_20120810.{operation}".encode()
-        status, body = await self.database.dispatcher.answer(
-            target, json.dumps(request).encode(), IDENTITY
-        )
-        assert status == 200, body
-        return json.loads(body)
+        answered = await answer(self.database, operation, json.dumps(request).encode())
+        assert answered.status == 200, answered.body
+        return json.loads(answered.body)
 
     async def create_table(self, name="orders"):
         described = await self.call(
@@ -124,15 +119,17 @@ class World:
             "StartingPosition": start,
             **options,
         }
-        made = await sources.create(self.database._make_context(*WORLD), request)
+        made = await sources.create(self._scope(), request)
         return made["UUID"]
 
     async def update(self, uuid, **options):
         from hashrange.api.triggers.event_sources import EventSources
 
         sources = EventSources(self.database.trigger_store, files_allowed=True)
-        context = self.database._make_context(*WORLD)
-        return await sources.update(context, {"UUID": uuid, **options})
+        return await sources.update(self._scope(), {"UUID": uuid, **options})
+
+    def _scope(self):
+        return scope_in(self.database._make_context(*WORLD))
 
 
 async def eventually(condition):

@@ -6,7 +6,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.errors import ClientError
+from hashrange.errors import ClientError, InvalidSignatureException
 from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
 from hashrange.wire.http.messages import Head, HttpRequest
 
@@ -20,7 +20,7 @@ def request_with(url="/", **headers):
 
 def refusal(authenticator, request):
     with pytest.raises(ClientError) as caught:
-        authenticator.authenticate(request)
+        authenticator.authenticate(request, "dynamodb")
     return caught.value.code, caught.value.message
 
 
@@ -124,24 +124,39 @@ def test_a_malformed_credential_is_refused(credential, code, text):
     assert text in message
 
 
+def test_a_signature_is_good_for_one_service(verifier):
+    request = signed_request()
+    for authenticator in (OpenDoor(), verifier):
+        # Before and after the credential is in the caches.
+        for _ in range(2):
+            assert authenticator.authenticate(request, "dynamodb").signing_name == "dynamodb"
+            with pytest.raises(InvalidSignatureException) as caught:
+                authenticator.authenticate(request, "lambda")
+            text = "Credential should be scoped to correct service: 'lambda'. "
+            assert caught.value.message == text
+
+
 def test_the_open_door_takes_any_key_and_tells_worlds_apart():
     door = OpenDoor()
     for key, account in (("AKID", "000000000000"), ("123456789012", "123456789012")):
         credential = f"{key}/20260101/eu-west-1/dynamodb/aws4_request"
         request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
         for _ in range(2):
-            identity = door.authenticate(request)
+            identity = door.authenticate(request, "dynamodb")
             assert identity.world == (account, "eu-west-1")
 
 
 def test_the_verifier_accepts_what_botocore_signs(verifier):
     for _ in range(2):
-        identity = verifier.authenticate(signed_request())
-        assert (identity.access_key, identity.region) == ("AKID", "us-east-1")
+        identity = verifier.authenticate(signed_request(), "dynamodb")
+        assert (identity.principal.access_key, identity.region) == ("AKID", "us-east-1")
 
 
 def test_the_verifier_accepts_a_signed_query_string(verifier):
-    assert verifier.authenticate(signed_request(url="/?b=2&a=%20x&c")).region == "us-east-1"
+    assert (
+        verifier.authenticate(signed_request(url="/?b=2&a=%20x&c"), "dynamodb").region
+        == "us-east-1"
+    )
 
 
 def test_the_verifier_accepts_a_presigned_request(verifier):
@@ -152,7 +167,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
     url = prepared.url.removeprefix("http://localhost:8000")
     presigned = from_botocore(prepared, url)
     presigned.body = b""
-    assert verifier.authenticate(presigned).access_key == "AKID"
+    assert verifier.authenticate(presigned, "dynamodb").principal.access_key == "AKID"
     presigned.body = b"{}"
     assert refusal(verifier, presigned)[0] == "InvalidSignatureException"
 
@@ -160,7 +175,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
 def test_an_account_may_be_given_to_a_key():
     credential = Credential("AKID", "secret", account="123456789012")
     verifier = Verifier({"AKID": credential}, SystemClock())
-    assert verifier.authenticate(signed_request()).account == "123456789012"
+    assert verifier.authenticate(signed_request(), "dynamodb").principal.account == "123456789012"
 
 
 def test_a_wrong_secret_is_refused(verifier):
@@ -203,7 +218,10 @@ def test_an_unknown_key_is_refused():
 def test_a_session_token_has_to_be_the_right_one():
     credential = Credential("AKID", "secret", token="token")
     verifier = Verifier({"AKID": credential}, SystemClock())
-    assert verifier.authenticate(signed_request(token="token")).access_key == "AKID"
+    assert (
+        verifier.authenticate(signed_request(token="token"), "dynamodb").principal.access_key
+        == "AKID"
+    )
     for token in (None, "other"):
         code, _ = refusal(verifier, signed_request(token=token))
         assert code == "UnrecognizedClientException"

@@ -109,14 +109,3 @@ def test_many_bytes_are_not_held_back_and_closed_transports_get_none():
         assert len(sent) == 2
 
     asyncio.run(main())
-
-
-def test_a_lone_answer_keeps_the_loop_awake_until_the_next_request(loop):
-    transport = _Transport([])
-    turn = LoopTurn(loop, 1e6)
-    for _ in range(2):
-        turn.send(transport, b"one of two")
-    assert not loop.turn()
-    for _ in range(2):
-        turn.answer(_Connection(lambda: turn.send(transport, b"alone")))
-        assert all(loop.turn() for _ in range(100))

@@ -6,11 +6,11 @@ import logging
 import orjson
 import pytest
 
+from hashrange.api.operation import Operation, Service
 from hashrange.errors import (
     ConditionalCheckFailedException,
     ConflictError,
     EngineError,
-    MissingAuthenticationTokenException,
     ResourceNotFoundException,
     SerializationException,
     StorageFullError,
@@ -18,10 +18,10 @@ from hashrange.errors import (
     UnknownOutcomeError,
     ValidationException,
 )
-from hashrange.wire.auth.identity import Identity
-from hashrange.wire.dispatch import Dispatcher
-
-IDENTITY = Identity("AKID", "000000000000", "us-east-1")
+from hashrange.wire.pipeline import Pipeline
+from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.stages import Stages
+from tests.harness.calls import authorization, json_request
 
 
 class Shape:
@@ -40,61 +40,58 @@ class Shape:
             raise self.value_fault
 
 
-class Operation:
-    """An operation with a handler of a test."""
-
-    def __init__(self, handler, shape=None):
-        self.handler = handler
-        self.shape = shape or Shape()
-
-
-async def echo(context, request):
-    return {"Context": context, "Request": request}
+async def echo(scope, request):
+    return {"Context": scope.context, "Request": request}
 
 
 def raising(error):
-    async def handler(context, request):
+    async def handler(scope, request):
         raise error
 
     return handler
 
 
-def dispatcher(operation, name="GetItem"):
-    return Dispatcher({name: operation}, lambda account, region: [account, region])
+def made(handler, shape=None, name="GetItem"):
+    return Operation(name, shape or Shape(), handler)
 
 
-def answer(operation, body=b"{}", target=b"DynamoDB_20120810.GetItem", name="GetItem"):
-    status, document = asyncio.run(
-        dispatcher(operation, name).answer(target, body, IDENTITY, b"REQUESTID")
-    )
-    return status, orjson.loads(document)
+def codec(operation, target_prefix="DynamoDB_20120810"):
+    service = Service("dynamodb", [operation], signing_name="dynamodb", target_prefix=target_prefix)
+    return TargetJson([service])
+
+
+def answer(operation, body=b"{}", target="DynamoDB_20120810.GetItem", **headers):
+    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    request = json_request(target, body, **headers)
+    answered = asyncio.run(pipeline.answer(request, codec(operation), b"REQUESTID"))
+    return answered.status, orjson.loads(answered.body)
 
 
 def test_an_operation_gets_its_request_and_its_world():
-    assert answer(Operation(echo), b'{"A":1}') == (
+    assert answer(made(echo), b'{"A":1}') == (
         200,
         {"Context": ["000000000000", "us-east-1"], "Request": {"A": 1}},
     )
 
 
 def test_stored_bytes_are_spliced_into_the_answer():
-    async def handler(context, request):
+    async def handler(scope, request):
         return {"Item": orjson.Fragment(b'{"a":{"S":"x"}}')}
 
-    assert answer(Operation(handler)) == (200, {"Item": {"a": {"S": "x"}}})
+    assert answer(made(handler)) == (200, {"Item": {"a": {"S": "x"}}})
 
 
-def test_operations_of_streams_have_their_own_target():
-    operation = Operation(echo)
-    target = b"DynamoDBStreams_20120810.ListStreams"
-    assert answer(operation, target=target, name="ListStreams")[0] == 200
-    wrong = answer(operation, target=b"DynamoDB_20120810.ListStreams", name="ListStreams")
-    assert wrong == (400, {"__type": "com.amazon.coral.service#UnknownOperationException"})
+def test_operations_are_found_under_the_prefix_of_their_service():
+    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    streams = codec(made(echo, name="ListStreams"), "DynamoDBStreams_20120810")
+    for prefix, status in (("DynamoDBStreams_20120810", 200), ("DynamoDB_20120810", 400)):
+        request = json_request(f"{prefix}.ListStreams", b"{}")
+        assert asyncio.run(pipeline.answer(request, streams, b"")).status == status
 
 
-@pytest.mark.parametrize("target", [b"", b"GetItem", b"DynamoDB_20111205.GetItem", b"\xff.x"])
+@pytest.mark.parametrize("target", ["", "GetItem", "DynamoDB_20111205.GetItem", "\xff.x"])
 def test_an_unknown_target_is_an_unknown_operation(target):
-    assert answer(Operation(echo), target=target) == (
+    assert answer(made(echo), target=target) == (
         400,
         {"__type": "com.amazon.coral.service#UnknownOperationException"},
     )
@@ -102,7 +99,7 @@ def test_an_unknown_target_is_an_unknown_operation(target):
 
 @pytest.mark.parametrize("body", [b"", b"hi", b"{", b'{"A":\xff}', b'{"A":NaN}', b"[" * 5000])
 def test_a_body_that_is_not_json_is_a_serialization_error(body):
-    assert answer(Operation(echo), body) == (
+    assert answer(made(echo), body) == (
         400,
         {"__type": "com.amazon.coral.service#SerializationException"},
     )
@@ -110,37 +107,47 @@ def test_a_body_that_is_not_json_is_a_serialization_error(body):
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"x"', b"null"])
 def test_a_body_that_is_not_an_object_is_a_serialization_error(body):
-    status, document = answer(Operation(echo), body)
+    status, document = answer(made(echo), body)
     assert (status, document["__type"]) == (
         400,
         "com.amazon.coral.service#SerializationException",
     )
 
 
-def test_a_refusal_comes_after_what_is_wrong_with_body_and_target():
-    missing = MissingAuthenticationTokenException("Request is missing Authentication Token")
-    target = b"DynamoDB_20120810.GetItem"
-    refuse = dispatcher(Operation(echo)).refuse
-    assert b"SerializationException" in refuse(target, b"hi", missing)[1]
-    assert b"UnknownOperationException" in refuse(b"x", b"{}", missing)[1]
-    assert b"MissingAuthenticationTokenException" in refuse(target, b"{}", missing)[1]
-    assert b"MissingAuthenticationTokenException" in refuse(target, b"", missing)[1]
+def test_a_missing_signature_comes_after_what_is_wrong_with_body_and_target():
+    def kind(target, body):
+        refused = answer(made(echo), body, target, authorization="")[1]
+        return refused["__type"].partition("#")[2]
+
+    target = "DynamoDB_20120810.GetItem"
+    assert kind(target, b"hi") == "SerializationException"
+    assert kind("x", b"{}") == "UnknownOperationException"
+    assert kind(target, b"{}") == "MissingAuthenticationTokenException"
+    assert kind(target, b"") == "MissingAuthenticationTokenException"
+
+
+def test_a_signature_for_another_service_is_refused():
+    status, document = answer(made(echo), authorization=authorization("lambda"))
+    assert (status, document["__type"]) == (
+        400,
+        "com.amazon.coral.service#InvalidSignatureException",
+    )
 
 
 @pytest.mark.parametrize("error", [ValidationException("v"), ResourceNotFoundException("r")])
 def test_mistyped_values_are_reported_before_what_the_handler_found(error):
-    operation = Operation(raising(error), Shape(value_fault=SerializationException("typed")))
+    operation = made(raising(error), Shape(value_fault=SerializationException("typed")))
     assert answer(operation)[1]["__type"].endswith("#SerializationException")
 
 
 def test_mistyped_values_are_reported_before_constraints():
     shape = Shape(fault=ValidationException("v"), value_fault=SerializationException("typed"))
-    assert answer(Operation(echo, shape))[1]["__type"].endswith("#SerializationException")
+    assert answer(made(echo, shape))[1]["__type"].endswith("#SerializationException")
 
 
 def test_values_are_not_walked_once_the_operation_had_effects():
     error = ConditionalCheckFailedException("The conditional request failed")
-    operation = Operation(raising(error), Shape(value_fault=SerializationException("typed")))
+    operation = made(raising(error), Shape(value_fault=SerializationException("typed")))
     assert answer(operation) == (
         400,
         {
@@ -152,7 +159,7 @@ def test_values_are_not_walked_once_the_operation_had_effects():
 
 def test_members_of_an_error_are_part_of_its_document():
     error = TransactionCanceledException("cancelled", {"CancellationReasons": [{"Code": "None"}]})
-    assert answer(Operation(raising(error)))[1] == {
+    assert answer(made(raising(error)))[1] == {
         "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
         "CancellationReasons": [{"Code": "None"}],
         "Message": "cancelled",
@@ -171,34 +178,36 @@ def test_members_of_an_error_are_part_of_its_document():
     ],
 )
 def test_failures_of_the_server_are_told_apart_from_those_of_the_client(error, status, kind):
-    answered, document = answer(Operation(raising(error)))
+    answered, document = answer(made(raising(error)))
     assert (answered, document["__type"].rpartition("#")[2]) == (status, kind)
 
 
 def test_a_bug_is_logged_with_the_request_id_and_not_shown(caplog):
     with caplog.at_level(logging.ERROR):
-        document = answer(Operation(raising(ZeroDivisionError("secret detail"))))[1]
+        document = answer(made(raising(ZeroDivisionError("secret detail"))))[1]
     assert "secret detail" not in str(document)
     assert "REQUESTID" in caplog.text
     assert "secret detail" in caplog.text
 
 
 def test_an_answer_that_cannot_be_encoded_is_a_failure_of_the_server():
-    async def handler(context, request):
+    async def handler(scope, request):
         return {"A": object()}
 
-    assert answer(Operation(handler))[0] == 500
+    assert answer(made(handler))[0] == 500
 
 
-def test_worlds_are_bounded():
-    made = []
-    target = b"DynamoDB_20120810.GetItem"
-    several = Dispatcher({"GetItem": Operation(echo)}, lambda *world: made.append(world) or world)
+def test_contexts_are_bounded():
+    contexts = []
+    pipeline = Pipeline(Stages(), lambda *world: contexts.append(world) or world)
+    echoing = codec(made(echo))
 
     async def call_all():
         for number in range(5000):
-            await several.answer(target, b"{}", Identity("A", "0" * 12, f"region-{number}"))
+            signed = authorization(region=f"region-{number}")
+            request = json_request("DynamoDB_20120810.GetItem", b"{}", authorization=signed)
+            await pipeline.answer(request, echoing, b"")
 
     asyncio.run(call_all())
-    assert len(made) == 5000
-    assert len(several._contexts) <= 4096
+    assert len(contexts) == 5000
+    assert len(pipeline._contexts) <= 4096

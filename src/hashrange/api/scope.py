@@ -1,0 +1,183 @@
+"""What the server knows about one request: its caller, its resources, its cost and its outcome.
+
+The pipeline makes a scope when a request arrives, every stage reads and completes it, handlers add
+what they touched and consumed, and the recorder sees it last. One request, one scope: nothing here
+is shared or locked.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Final, final
+
+from hashrange.api.operation import Context
+from hashrange.clock import Clock
+from hashrange.engine.base import Engine
+from hashrange.model.schema import Table
+
+Consumed = tuple[str, str | None, float, float]
+"""Table name, index name (None for the table itself), read units and write units."""
+
+
+@final
+class Principal:
+    """The owner of an access key."""
+
+    __slots__ = ("access_key", "account", "arn")
+
+    def __init__(self, access_key: str, account: str, arn: str) -> None:
+        self.access_key = access_key
+        self.account = account
+        self.arn = arn
+
+
+NOBODY: Final = Principal("", "", "")
+"""The principal of a request that is not authenticated."""
+
+
+@final
+class Peer:
+    """The client's end of a connection: its IP address, and whether the connection uses TLS."""
+
+    __slots__ = ("address", "is_secure")
+
+    def __init__(self, address: str, *, is_secure: bool) -> None:
+        self.address = address
+        self.is_secure = is_secure
+
+
+IN_PROCESS: Final = Peer("", is_secure=False)
+"""The peer of a request that came through no socket."""
+
+
+@final
+class RequestScope:
+    """One request on its way through the stages.
+
+    `context` is set by authentication and exists from then on. `resources` are ARNs, each once, in
+    the order in which they were resolved. `error` is the error type of the answer, empty when the
+    request succeeded. Sizes are in bytes as DynamoDB counts them.
+    """
+
+    __slots__ = (
+        "consumed",
+        "context",
+        "ended",
+        "error",
+        "examined_bytes",
+        "examined_count",
+        "operation",
+        "peer",
+        "principal",
+        "raw_request_id",
+        "region",
+        "resources",
+        "returned_bytes",
+        "returned_count",
+        "service",
+        "started",
+        "status",
+        "trace",
+    )
+
+    context: Context
+
+    def __init__(self, raw_request_id: bytes, peer: Peer, trace: bytes) -> None:
+        self.started = perf_counter()
+        self.raw_request_id = raw_request_id
+        self.peer = peer
+        self.trace = trace
+        self.service = ""
+        self.operation = ""
+        self.principal = NOBODY
+        self.region = ""
+        self.resources: list[str] = []
+        self.consumed: list[Consumed] = []
+        self.examined_count = 0
+        self.examined_bytes = 0
+        self.returned_count = 0
+        self.returned_bytes = 0
+        self.error = ""
+        self.status = 0
+        self.ended = 0.0
+
+    @property
+    def account(self) -> str:
+        """The account of the caller."""
+        return self.principal.account
+
+    @property
+    def access_key(self) -> str:
+        return self.principal.access_key
+
+    @property
+    def principal_arn(self) -> str:
+        return self.principal.arn
+
+    @property
+    def request_id(self) -> str:
+        return self.raw_request_id.decode()
+
+    @property
+    def source_address(self) -> str:
+        """The IP address of the client; empty inside one process."""
+        return self.peer.address
+
+    @property
+    def clock(self) -> Clock:
+        return self.context.clock
+
+    @property
+    def engine(self) -> Engine:
+        return self.context.engine
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the request took, from its complete arrival to its encoded answer."""
+        return self.ended - self.started
+
+    def known_table(self, name: str) -> Table | None:
+        """Return an active table if it was used since the catalog last changed."""
+        table = self.context.known_table(name)
+        if table is not None:
+            self.touch(table.arn)
+        return table
+
+    async def table(self, name: str) -> Table:
+        """Return an active table by its name or ARN; `known_table` is the quick way."""
+        table = await self.context.table(name)
+        self.touch(table.arn)
+        return table
+
+    def touch(self, arn: str) -> None:
+        """Note a resource of this request."""
+        if arn not in self.resources:
+            self.resources.append(arn)
+
+    def touch_table(self, name: str) -> None:
+        """Note a table of the caller's account and region by its name."""
+        self.touch(f"arn:aws:dynamodb:{self.region}:{self.principal.account}:table/{name}")
+
+    def note_read(self, table: str, units: float, index: str | None = None) -> None:
+        """Note read units consumed from a table or one of its indexes."""
+        self.consumed.append((table, index, units, 0.0))
+
+    def note_write(self, table: str, units: float, index: str | None = None) -> None:
+        """Note write units consumed from a table or one of its indexes."""
+        self.consumed.append((table, index, 0.0, units))
+
+    def note_rows(
+        self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
+    ) -> None:
+        """Add to the counts and sizes of the rows examined and returned."""
+        self.examined_count += examined_count
+        self.examined_bytes += examined_bytes
+        self.returned_count += returned_count
+        self.returned_bytes += returned_bytes
+
+    def forget_attempt(self) -> None:
+        """Drop what a handler noted before its attempt was given up."""
+        self.resources.clear()
+        self.consumed.clear()
+        self.examined_count = self.examined_bytes = 0
+        self.returned_count = self.returned_bytes = 0

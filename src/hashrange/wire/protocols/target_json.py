@@ -1,0 +1,67 @@
+"""The codec of DynamoDB and DynamoDB Streams: AWS JSON, with the operation in `X-Amz-Target`.
+
+Errors are documents with a `__type`. The answer has the content type of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, final
+
+from hashrange.api.operation import Operation, Request, Response, Service
+from hashrange.api.scope import RequestScope
+from hashrange.errors import ClientError, UnknownOperationException
+from hashrange.limits import REQUEST_BODY_BYTES_MAX
+from hashrange.wire.http.messages import PLAIN_JSON, TOO_LARGE, HttpAnswer, HttpRequest
+from hashrange.wire.protocols.json_codec import BodyTooLargeError, decode, encode, inflate
+
+_DEFLATED: Final = (b"gzip", b"x-gzip", b"deflate")
+
+
+@final
+class TargetJson:
+    """Decodes and encodes for all services that are found by a target."""
+
+    def __init__(
+        self, services: Iterable[Service], body_bytes_max: int = REQUEST_BODY_BYTES_MAX
+    ) -> None:
+        self._body_bytes_max = body_bytes_max
+        self._operations = {
+            f"{service.target_prefix}.{name}".encode(): operation
+            for service in services
+            for name, operation in service.operations.items()
+        }
+
+    def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request | None]:
+        """Return the operation and its parameters; unreadable bodies are reported first."""
+        head = request.head
+        operation = self._operations.get(head.target)
+        if operation is not None:
+            scope.service = operation.service.name
+            scope.operation = operation.name
+        else:
+            scope.operation = head.target.rpartition(b".")[2].decode("latin-1")
+        body = self._inflate(request) if head.is_encoded else request.body
+        parameters = decode(body) if body else None
+        if operation is None:
+            raise UnknownOperationException
+        return operation, parameters
+
+    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+        """Return the answer of an operation that succeeded."""
+        return HttpAnswer(200, encode(response), request.head.content_type or PLAIN_JSON)
+
+    def encode_error(
+        self, request: HttpRequest, scope: RequestScope, error: ClientError
+    ) -> HttpAnswer:
+        """Return an error document."""
+        if isinstance(error, BodyTooLargeError):
+            return TOO_LARGE
+        content_type = request.head.content_type or PLAIN_JSON
+        return HttpAnswer(error.status, encode(error.document()), content_type)
+
+    def _inflate(self, request: HttpRequest) -> bytes:
+        coding = request.headers.get(b"content-encoding", b"").strip().lower()
+        if coding in _DEFLATED:
+            return inflate(request.body, self._body_bytes_max)
+        return request.body
