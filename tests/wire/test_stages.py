@@ -169,4 +169,4 @@ def test_a_request_without_a_signature_gets_no_further(site):
     connection.close()
     assert kind == "com.amazon.coral.service#MissingAuthenticationTokenException"
     assert site.watch.calls == ["authenticate", "record"]
-    assert site.watch.scopes[0].principal.account == ""
+    assert site.watch.scopes[0].account == ""

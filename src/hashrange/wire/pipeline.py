@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any, Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.scope import RequestScope
+from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
     ConflictError,
@@ -31,7 +31,6 @@ from hashrange.errors import (
     TransactionConflictException,
     ValidationException,
 )
-from hashrange.wire.auth.identity import Identity
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.stages import Stages
 
@@ -104,11 +103,10 @@ class Pipeline:
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
             operation, parameters = codec.decode(request, scope)
-            caller = self._authenticate(request, operation.service.signing_name)
-            identity = caller if isinstance(caller, Identity) else await caller
-            scope.principal = identity.principal
-            scope.region = identity.region
-            scope.context = self._contexts.get(identity.world) or self._context(identity)
+            found = self._authenticate(request, operation.service.signing_name)
+            caller = found if isinstance(found, Caller) else await found
+            scope.caller = caller
+            scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:
                 raise SerializationException
             try:
@@ -133,11 +131,11 @@ class Pipeline:
         self._record(scope)
         return answer
 
-    def _context(self, identity: Identity) -> Context:
+    def _context(self, caller: Caller) -> Context:
         if len(self._contexts) >= _CONTEXTS_MAX:
             self._contexts.clear()
-        context = self._make_context(*identity.world)
-        self._contexts[identity.world] = context
+        context = self._make_context(caller.account, caller.region)
+        self._contexts[caller.world] = context
         return context
 
 

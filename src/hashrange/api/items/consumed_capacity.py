@@ -15,7 +15,7 @@ _GIGABYTE = 1 << 30
 
 def read_units(size: int, *, consistent: bool) -> float:
     """Return the read capacity units for this many bytes."""
-    units = max(1, -(-size // READ_UNIT_BYTES))
+    units = 1 if size <= READ_UNIT_BYTES else -(-size // READ_UNIT_BYTES)
     return float(units) if consistent else units / 2
 
 

@@ -35,13 +35,14 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     consistent = False if is_plain else request.get("ConsistentRead", False)
     row = await read_item(context.engine, item_row(table, key), consistency_of(consistent))
     response: Response = {}
-    size = 0
-    if row is not None:
+    if row is None:
+        units = read_units(0, consistent=consistent)
+        scope.note_read(table.name, units)
+    else:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
         size = row_size(row)
-        scope.note_rows(1, size, 1, size)
-    units = read_units(size, consistent=consistent)
-    scope.note_read(table.name, units)
+        units = read_units(size, consistent=consistent)
+        scope.note_item(table.name, units, size)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

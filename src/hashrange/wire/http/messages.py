@@ -45,12 +45,14 @@ class Head:
     """
 
     __slots__ = (
+        "authorization_start",
         "body_bytes",
         "content_type",
         "has_origin",
         "headers",
         "is_call",
         "is_encoded",
+        "is_plainly_signed",
         "method",
         "target",
         "trace",
@@ -66,6 +68,9 @@ class Head:
         self.target = headers.get(b"x-amz-target", b"")
         self.has_origin = b"origin" in headers
         self.is_encoded = b"content-encoding" in headers
+        # The Authorization header without its signature: a client sends the same all day.
+        self.authorization_start = headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]
+        self.is_plainly_signed = url == b"/" and b"x-amz-date" in headers
         # The W3C trace context, or else AWS's own form of it.
         self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
         # The length of the bodies of requests that share this head.

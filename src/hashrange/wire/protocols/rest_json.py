@@ -98,6 +98,7 @@ class RestJson:
                 scope.service = known.operation.service.name
                 scope.operation = known.operation.name
                 return known.operation, match.groupdict()
+        scope.service = scope.operation = ""
         return None, {}
 
     def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:

@@ -40,6 +40,7 @@ class TargetJson:
             scope.service = operation.service.name
             scope.operation = operation.name
         else:
+            scope.service = ""
             scope.operation = head.target.rpartition(b".")[2].decode("latin-1")
         body = self._inflate(request) if head.is_encoded else request.body
         parameters = decode(body) if body else None
