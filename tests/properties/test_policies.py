@@ -11,7 +11,7 @@ import random
 
 from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants, evaluate
-from hashrange.policies.principals import Caller
+from hashrange.policies.principals import Principal
 from tests.harness import slow_policies
 
 _REQUESTS = int(os.environ.get("HASHRANGE_POLICY_REQUESTS", "4000"))
@@ -179,7 +179,7 @@ def test_every_decision_is_that_of_the_slow_evaluator():
     outcomes: dict = {}
     for _ in range(_REQUESTS // 12):
         policies, who = _policies(source), _caller(source)
-        caller = Caller(who["arn"], who["account"], who["issuer"], who["keys"])
+        caller = Principal(who["arn"], who["account"], who["issuer"], who["keys"])
         grants = Grants(
             caller,
             _compiled(policies["identity"], Kind.IDENTITY),

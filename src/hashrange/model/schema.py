@@ -120,12 +120,15 @@ class Table:
         "name",
         "partition",
         "parts",
+        "policy",
         "region",
         "shards",
         "sort",
         "store",
         "stream",
+        "stream_policies",
         "string_names",
+        "tags",
         "time_to_live",
     )
 
@@ -177,3 +180,8 @@ class Table:
         self.stream = stream  # None when nobody wants to know of changes
         # The version of the table this object shows; decisions built on it carry it.
         self.fences = ((store, version),)
+        # Its resource policy, those of its streams by label, and its tags by names in lower case:
+        # set by `make_table`, for those who decide about access.
+        self.policy: str | None = None
+        self.stream_policies: dict[str, str] = {}
+        self.tags: dict[str, str] = {}

@@ -1,11 +1,11 @@
-"""The decision: whether a caller may do something to a resource, and if not, why.
+"""The decision: whether a principal may do something to a resource, and if not, why.
 
 In AWS's order: an explicit deny in any policy; then, in the resource's account, an allow of the
-resource policy that names the caller directly; then an allow of the identity policies (or of the
+resource policy that names the principal directly; then an allow of the identity policies (or of the
 resource policy for its role) that the boundary and the session policy share. Across accounts, the
-caller's account and the resource policy must both allow.
+principal's account and the resource policy must both allow.
 
-The statements of a caller's policies that cover an action and a resource are looked up once and
+The statements of a principal's policies that cover an action and a resource are looked up once and
 kept; where none of them has conditions, the outcome is kept as well.
 """
 
@@ -16,7 +16,7 @@ from typing import Final, final
 from hashrange.limits import POLICY_DECISIONS_CACHED_MAX
 from hashrange.policies.documents import Kind
 from hashrange.policies.patterns import ContextValues
-from hashrange.policies.principals import Caller, Naming
+from hashrange.policies.principals import Naming, Principal
 from hashrange.policies.statements import Policy, Statement
 
 
@@ -89,7 +89,7 @@ class Coverage:
 
 @final
 class Coverages:
-    """What the policies of one caller say about one action and one resource."""
+    """What the policies of one principal say about one action and one resource."""
 
     __slots__ = ("boundary", "decision", "identity", "session")
 
@@ -101,7 +101,7 @@ class Coverages:
         self.session: Coverage | None = None
         if grants.session is not None:
             self.session = Coverage(grants.session, action, resource, context)
-        # Set when it depends on nothing but caller, action and resource.
+        # Set when it depends on nothing but principal, action and resource.
         self.decision: Decision | None = None
 
     def is_fixed(self) -> bool:
@@ -113,18 +113,18 @@ class Coverages:
 
 @final
 class Grants:
-    """A caller with its policies, compiled; shared by all its requests until a policy changes."""
+    """A principal with its compiled policies, shared by all its requests until one changes."""
 
-    __slots__ = ("_cache", "boundary", "caller", "identity", "session")
+    __slots__ = ("_cache", "boundary", "identity", "principal", "session")
 
     def __init__(
         self,
-        caller: Caller,
+        principal: Principal,
         identity: list[Policy],
         boundary: list[Policy] | None = None,
         session: list[Policy] | None = None,
     ) -> None:
-        self.caller = caller
+        self.principal = principal
         self.identity = identity
         self.boundary = boundary
         self.session = session
@@ -138,7 +138,7 @@ class Grants:
                 self._cache.clear()
             found = Coverages(self, action, resource, context)
             if found.is_fixed():
-                found.decision = _decide(self.caller, found, None, resource, context)
+                found.decision = _decide(self.principal, found, None, resource, context)
             self._cache[(action, resource)] = found
         return found
 
@@ -151,49 +151,49 @@ def evaluate(
     resource_policy: Policy | None = None,
     resource_account: str = "",
 ) -> Decision:
-    """Decide whether a caller may perform an action on a resource.
+    """Decide whether a principal may perform an action on a resource.
 
-    `resource_account` is the account that owns the resource; empty means the caller's.
+    `resource_account` is the account that owns the resource; empty means the principal's.
     """
     coverages = grants.coverages(action, resource, context)
-    is_foreign = resource_account not in ("", grants.caller.account)
+    is_foreign = resource_account not in ("", grants.principal.account)
     if resource_policy is None and not is_foreign:
         if coverages.decision is not None:
             return coverages.decision
-        return _decide(grants.caller, coverages, None, resource, context)
+        return _decide(grants.principal, coverages, None, resource, context)
     policies = [resource_policy] if resource_policy is not None else []
     found = Coverage(policies, action, resource, context)
     if is_foreign:
-        return _decide_foreign(grants.caller, coverages, found, resource, context)
-    return _decide(grants.caller, coverages, found, resource, context)
+        return _decide_foreign(grants.principal, coverages, found, resource, context)
+    return _decide(grants.principal, coverages, found, resource, context)
 
 
 def evaluate_policy(
-    policy: Policy, kind: Kind, caller: Caller, action: str, context: ContextValues
+    policy: Policy, kind: Kind, principal: Principal, action: str, context: ContextValues
 ) -> Decision:
     """Decide by one policy that names principals alone, such as the trust policy of a role."""
     found = Coverage([policy], action, "*", context)
-    deny = _resource_deny(found, caller, "*", context)
+    deny = _resource_deny(found, principal, "*", context)
     if deny is not None:
         return Decision(is_allowed=False, is_explicit=True, kind=kind, matched=(deny,))
-    naming, allow = _resource_allow(found, caller, "*", context)
+    naming, allow = _resource_allow(found, principal, "*", context)
     if allow is None or naming is Naming.NONE:
         return Decision(is_allowed=False, kind=kind)
     return Decision(is_allowed=True, kind=kind, matched=(allow,))
 
 
-def naming_of(policy: Policy, caller: Caller, action: str, context: ContextValues) -> Naming:
-    """Return how the allowing statements of a trust policy name a caller."""
-    return _resource_allow(Coverage([policy], action, "*", context), caller, "*", context)[0]
+def naming_of(policy: Policy, principal: Principal, action: str, context: ContextValues) -> Naming:
+    """Return how the allowing statements of a trust policy name a principal."""
+    return _resource_allow(Coverage([policy], action, "*", context), principal, "*", context)[0]
 
 
 def _resource_deny(
-    found: Coverage, caller: Caller, resource: str, context: ContextValues
+    found: Coverage, principal: Principal, resource: str, context: ContextValues
 ) -> tuple[Policy, Statement] | None:
     for pair in found.denies:
         statement = pair[1]
         if (
-            statement.naming(caller) is not Naming.NONE
+            statement.naming(principal) is not Naming.NONE
             and (not statement.varies or statement.covers_resource(resource, context))
             and statement.conditions_hold(context)
         ):
@@ -202,14 +202,14 @@ def _resource_deny(
 
 
 def _resource_allow(
-    found: Coverage, caller: Caller, resource: str, context: ContextValues
+    found: Coverage, principal: Principal, resource: str, context: ContextValues
 ) -> tuple[Naming, tuple[Policy, Statement] | None]:
     """Return the strongest way in which a resource policy allows a request."""
     best = Naming.NONE
     by: tuple[Policy, Statement] | None = None
     for pair in found.allows:
         statement = pair[1]
-        naming = statement.naming(caller)
+        naming = statement.naming(principal)
         if (
             naming > best
             and (not statement.varies or statement.covers_resource(resource, context))
@@ -220,7 +220,7 @@ def _resource_allow(
 
 
 def _explicit_deny(
-    caller: Caller,
+    principal: Principal,
     coverages: Coverages,
     found: Coverage | None,
     resource: str,
@@ -237,26 +237,26 @@ def _explicit_deny(
             if deny is not None:
                 return Decision(is_allowed=False, is_explicit=True, kind=kind, matched=(deny,))
     if found is not None:
-        deny = _resource_deny(found, caller, resource, context)
+        deny = _resource_deny(found, principal, resource, context)
         if deny is not None:
             return Decision(is_allowed=False, is_explicit=True, kind=Kind.RESOURCE, matched=(deny,))
     return None
 
 
 def _decide(
-    caller: Caller,
+    principal: Principal,
     coverages: Coverages,
     found: Coverage | None,
     resource: str,
     context: ContextValues,
 ) -> Decision:
     """Decide within one account."""
-    denied = _explicit_deny(caller, coverages, found, resource, context)
+    denied = _explicit_deny(principal, coverages, found, resource, context)
     if denied is not None:
         return denied
     naming, by = Naming.NONE, None
     if found is not None:
-        naming, by = _resource_allow(found, caller, resource, context)
+        naming, by = _resource_allow(found, principal, resource, context)
     if naming is Naming.DIRECT:
         assert by is not None
         return Decision(is_allowed=True, kind=Kind.RESOURCE, matched=(by,))
@@ -269,7 +269,7 @@ def _decide_identity(
     context: ContextValues,
     granted: tuple[Policy, Statement] | None = None,
 ) -> Decision:
-    """Decide by the caller's own policies; `granted` stands for an allow of the identity."""
+    """Decide by the principal's own policies; `granted` stands for an allow of the identity."""
     allow = granted or coverages.identity.first(is_deny=False, resource=resource, context=context)
     if allow is None:
         return Decision(is_allowed=False, kind=Kind.IDENTITY)
@@ -287,20 +287,20 @@ def _decide_identity(
 
 
 def _decide_foreign(
-    caller: Caller,
+    principal: Principal,
     coverages: Coverages,
     found: Coverage,
     resource: str,
     context: ContextValues,
 ) -> Decision:
     """Decide about a resource of another account: both accounts must allow."""
-    denied = _explicit_deny(caller, coverages, found, resource, context)
+    denied = _explicit_deny(principal, coverages, found, resource, context)
     if denied is not None:
         return denied
     own = _decide_identity(coverages, resource, context)
     if not own.is_allowed:
         return own
-    _, by = _resource_allow(found, caller, resource, context)
+    _, by = _resource_allow(found, principal, resource, context)
     if by is None:
         return Decision(is_allowed=False, kind=Kind.RESOURCE)
     return Decision(is_allowed=True, kind=Kind.RESOURCE, matched=(*own.matched, by))

@@ -1,6 +1,6 @@
-"""Principals: the caller that policies speak of, and the Principal element of resource policies.
+"""Principals: who makes a request, and the Principal element of resource policies.
 
-A resource policy can name a caller in three ways, which count differently when it allows something:
+A resource policy can name a principal in three ways, which give different rights:
 
 - directly: `*`, the ARN of the user, or the ARN of the session. Enough by itself in the account.
 - its role (or, for a federated user, the user behind it): cut by boundaries and session policies.
@@ -22,18 +22,18 @@ PRINCIPAL_KEYS: Final = frozenset(
         "aws:username",
     }
 )
-"""Condition keys that depend on nothing but the caller; so do its tags."""
+"""Condition keys that depend on nothing but the principal; so do its tags."""
 
 _TAG_KEY: Final = "aws:principaltag/"
 
 
 def is_of_principal(key: str) -> bool:
-    """Tell whether a condition key depends on nothing but the caller."""
+    """Tell whether a condition key depends on nothing but the principal."""
     return key in PRINCIPAL_KEYS or key.startswith(_TAG_KEY)
 
 
 @final
-class Caller:
+class Principal:
     """Who makes a request, as policies see it.
 
     `arn` is the user, the root of an account, or a session. `issuer_arn` is the role of a session,
@@ -58,7 +58,7 @@ def root_arn(account: str) -> str:
 
 
 class Naming(IntEnum):
-    """How a Principal element names a caller; a greater one gives more."""
+    """How a Principal element names a principal; a greater one gives more."""
 
     NONE = 0
     ACCOUNT = 1
@@ -84,21 +84,21 @@ class PrincipalElement:
         """The ARNs named; account ids are written as the ARN of their root."""
         return self._arns
 
-    def naming(self, caller: Caller) -> Naming:
-        """Return how the element names a caller."""
-        if self.is_everybody or caller.arn in self._arns:
+    def naming(self, principal: Principal) -> Naming:
+        """Return how the element names a principal."""
+        if self.is_everybody or principal.arn in self._arns:
             return Naming.DIRECT
-        if caller.issuer_arn and caller.issuer_arn in self._arns:
+        if principal.issuer_arn and principal.issuer_arn in self._arns:
             return Naming.ISSUER
-        return Naming.ACCOUNT if root_arn(caller.account) in self._arns else Naming.NONE
+        return Naming.ACCOUNT if root_arn(principal.account) in self._arns else Naming.NONE
 
-    def excepts(self, caller: Caller) -> bool:
-        """Tell whether a caller is one of those that a NotPrincipal element leaves out.
+    def excepts(self, principal: Principal) -> bool:
+        """Tell whether a principal is one of those that a NotPrincipal element leaves out.
 
         The root of an account stands for itself here: AWS wants it listed beside its users.
         """
         return (
             self.is_everybody
-            or caller.arn in self._arns
-            or (caller.issuer_arn != "" and caller.issuer_arn in self._arns)
+            or principal.arn in self._arns
+            or (principal.issuer_arn != "" and principal.issuer_arn in self._arns)
         )

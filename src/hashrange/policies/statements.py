@@ -6,7 +6,7 @@ from typing import Final, final
 
 from hashrange.policies.conditions import Test, all_hold
 from hashrange.policies.patterns import ContextValues, Pattern
-from hashrange.policies.principals import Caller, Naming, PrincipalElement, is_of_principal
+from hashrange.policies.principals import Naming, Principal, PrincipalElement, is_of_principal
 
 
 @final
@@ -68,7 +68,7 @@ class Statement:
         self.tests = tests
         self.principal = principal
         self.is_principal_negated = is_principal_negated
-        # Whether the resources covered differ between two requests of one caller.
+        # Whether the resources covered differ between two requests of one principal.
         self.varies = not all(is_of_principal(key) for key in resources.keys)
 
     def covers_action(self, action: str, context: ContextValues) -> bool:
@@ -80,13 +80,13 @@ class Statement:
     def conditions_hold(self, context: ContextValues) -> bool:
         return all_hold(self.tests, context)
 
-    def naming(self, caller: Caller) -> Naming:
-        """Return how the statement names a caller; statements of identities name theirs."""
+    def naming(self, principal: Principal) -> Naming:
+        """Return how the statement names a principal; statements of identities name theirs."""
         if self.principal is None:
             return Naming.DIRECT
         if not self.is_principal_negated:
-            return self.principal.naming(caller)
-        return Naming.NONE if self.principal.excepts(caller) else Naming.DIRECT
+            return self.principal.naming(principal)
+        return Naming.NONE if self.principal.excepts(principal) else Naming.DIRECT
 
 
 @final

@@ -7,7 +7,7 @@ import pytest
 
 from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants, evaluate
-from hashrange.policies.principals import Caller
+from hashrange.policies.principals import Principal
 from hashrange.policies.statements import NO_CONTEXT
 
 ACCOUNT = "111111111111"
@@ -18,8 +18,8 @@ SESSION = f"arn:aws:sts::{ACCOUNT}:assumed-role/Reader/s1"
 TABLE = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/Music"
 ACTION = "dynamodb:GetItem"
 
-ann = Caller(USER, ACCOUNT)
-session = Caller(SESSION, ACCOUNT, ROLE)
+ann = Principal(USER, ACCOUNT)
+session = Principal(SESSION, ACCOUNT, ROLE)
 
 
 class Context:
