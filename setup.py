@@ -17,6 +17,7 @@ COMPILED = [
     "model/keys",
     "model/numbers",
     "model/schema",
+    "model/sets",
     "model/values",
     "model/wire_types",
     "engine/sqlite/engine",

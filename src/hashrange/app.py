@@ -30,8 +30,10 @@ from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
+from hashrange.services.index_follower import IndexFollower
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
+from hashrange.services.transaction_recovery import TransactionRecovery
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
@@ -56,6 +58,8 @@ _BACKFILL_IDLE_SECONDS = 0.1
 _EXPIRY_IDLE_SECONDS = 0.1
 STREAMS_IDLE_SECONDS = 1.0
 _TOKENS_IDLE_SECONDS = 5.0
+_FOLLOWER_IDLE_SECONDS = 0.01
+_RECOVERY_IDLE_SECONDS = 1.0
 # Between two chunks there is time for requests, also on an engine that never waits.
 _EXPIRY_BUSY_SECONDS = 0.001
 # What a socket that listens on all addresses of the machine calls its own.
@@ -161,6 +165,8 @@ class Database:
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
+        self._follower = IndexFollower(engine, self.catalog)
+        self._recovery = TransactionRecovery(engine, self.catalog, clock)
         self.trigger_store = TriggerStore(engine, functions)
         self._triggers = Triggers(
             engine,
@@ -195,6 +201,22 @@ class Database:
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
         ]
+        if not self.engine.capabilities.indexes_in_step:
+            services.append(
+                Service(
+                    "following index changes",
+                    self._follower.step,
+                    idle_seconds=_FOLLOWER_IDLE_SECONDS,
+                )
+            )
+        if not self.engine.capabilities.atomic_across_shards:
+            services.append(
+                Service(
+                    "recovering transactions",
+                    self._recovery.step,
+                    idle_seconds=_RECOVERY_IDLE_SECONDS,
+                )
+            )
         background = Background(self.engine, services, [self._triggers.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)
@@ -204,6 +226,8 @@ class Database:
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
+        await self._recovery.run_to_end()
+        await self._follower.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""

@@ -153,6 +153,11 @@ class InternalServerError(ClientError):
     status = 500
 
 
+class InternalFailure(ClientError):
+    prefix = _CORAL_SERVICE
+    status = 500
+
+
 class ServiceUnavailableException(ClientError):
     prefix = _CORAL_SERVICE
     status = 503

@@ -52,6 +52,7 @@ TRANSACTION_ACTIONS_MAX: Final = 100
 TRANSACTION_BYTES_MAX: Final = 4_194_304
 CLIENT_TOKEN_CHARACTERS_MAX: Final = 36
 CLIENT_TOKEN_SECONDS: Final = 600
+TRANSACTION_SECONDS_MAX: Final = 5  # after which others may abort one that is not decided
 
 # Tables and indexes.
 TABLES_PER_ACCOUNT_MAX: Final = 2500

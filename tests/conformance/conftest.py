@@ -1,14 +1,16 @@
 """Fixtures of the black-box tests, which know the server only by its URL.
 
-Without --url a Hashrange is started in memory on a free port, once for each test process. With
---url any endpoint is put to the test: AWS's behaviour is what is asked for, and tests marked
-`beyond_dynamodb_local` are skipped where DynamoDB Local is known to differ from AWS.
+Without --url two of them are started in memory on free ports, once for each test process: one that
+works, and one that plays a cluster with all its faults. With --url any endpoint is put to the test:
+AWS's behaviour is what is asked for, and tests marked `beyond_dynamodb_local` are skipped where
+DynamoDB Local is known to differ from AWS.
 """
 
 import contextlib
 import itertools
 import os
 import re
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,6 +28,8 @@ SESSION = boto3.session.Session(
 )
 # Requests go out as the tests write them, also wrong ones, and once.
 CONFIG = Config(retries={"total_max_attempts": 1}, parameter_validation=False)
+WAIT_SECONDS_MAX = 10.0
+POLL_SECONDS = 0.005
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,15 +42,35 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "url" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--url", default=None)
+        endpoints = [given] if given else ["memory", "cluster"]
+        metafunc.parametrize("url", endpoints, indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session")
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The endpoint under test."""
-    given = request.config.getoption("--url", default=None)
-    if given:
-        yield given
-    else:
-        with server.hashrange() as started:
-            yield started
+    if request.param not in ("memory", "cluster"):
+        yield request.param
+        return
+    module = "hashrange" if request.param == "memory" else "tests.harness.cluster_server"
+    with server.hashrange(module=module) as started:
+        yield started
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, as for a global index, which is read eventually."""
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(POLL_SECONDS)
+
+
+def wait_for_index(client: Any, table: str, index: str, count: int) -> None:
+    """Wait until an index has so many entries."""
+    eventually(lambda: client.scan(TableName=table, IndexName=index)["Count"] == count)
 
 
 @pytest.fixture(scope="session")

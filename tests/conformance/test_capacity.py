@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.conformance.conftest import wait_for_index
+
 KB = 1024
 
 
@@ -134,6 +136,8 @@ def test_reading_an_index_is_charged_to_it(client, indexed):
     item = {name: {"S": name} for name in ("p", "r", "a", "b")}
     item["v"] = {"S": "x" * 5000}
     client.put_item(TableName=indexed, Item=item)
+    wait_for_index(client, indexed, "gsi", 1)
+    wait_for_index(client, indexed, "gsi_keys", 1)
 
     def query(index, name, **more):
         return shares(

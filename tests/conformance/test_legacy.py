@@ -128,3 +128,36 @@ def test_old_and_new_parameters_do_not_mix(client, table, refused):
             Expected={"n": {"Exists": False}},
             ConditionExpression="attribute_exists(n)",
         )
+
+
+NAMES = [
+    ("", "Empty attribute name"),
+    ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), NAMES, ids=["empty", "long"])
+def test_names_obey_the_rules_for_attribute_names(client, table, refused, name, text):
+    request = {"TableName": table}
+    missing = {name: {"ComparisonOperator": "NULL"}}
+    with refused("ValidationException", text, is_enveloped=True):
+        client.update_item(**request, Key=KEY, AttributeUpdates={name: {"Action": "DELETE"}})
+    with refused("ValidationException", text, is_enveloped=True):
+        client.put_item(**request, Item=KEY, Expected=missing)
+    with refused("ValidationException", text):
+        client.scan(**request, ScanFilter=missing)
+
+
+@pytest.mark.parametrize(("name", "text"), NAMES, ids=["empty", "long"])
+@pytest.mark.beyond_dynamodb_local("it takes long names")
+def test_names_of_attributes_to_get_obey_them_too(client, table, refused, name, text):
+    with refused("ValidationException", text):
+        client.get_item(TableName=table, Key=KEY, AttributesToGet=[name])
+    with refused("ValidationException", text):
+        client.scan(TableName=table, AttributesToGet=["s", name])
+    with refused("ValidationException", text):
+        client.batch_get_item(RequestItems={table: {"Keys": [KEY], "AttributesToGet": [name]}})
+
+
+def test_an_attribute_name_of_64_kilobytes_is_not_too_long(client, table):
+    client.get_item(TableName=table, Key=KEY, AttributesToGet=["x" * 65535])

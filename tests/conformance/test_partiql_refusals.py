@@ -357,3 +357,15 @@ def test_deeply_nested_statements_are_refused_and_harmless(client, table, refuse
     chain = " AND ".join(["n = 1"] * 700)
     statement = f'SELECT n FROM "{table}" WHERE {chain}'
     assert client.execute_statement(Statement=statement)["Items"] == [{"n": {"N": "1"}}]
+
+
+@pytest.mark.parametrize("name", ["f:zz", "a:b:c", "ab", "no spaces", "arn:aws:s3:::table/abc"])
+@pytest.mark.beyond_dynamodb_local("it has its own wording")
+def test_a_name_that_no_table_can_have_is_refused(client, refused, name):
+    message = (
+        "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, "
+        "and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+    )
+    for statement in (f'SELECT * FROM "{name}"', f"DELETE FROM \"{name}\" WHERE p = 'k'"):
+        with refused("ValidationException", message):
+            client.execute_statement(Statement=statement)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.conformance.conftest import wait_for_index
+
 
 def scan_all(client, **request):
     found, pages = [], 0
@@ -24,6 +26,7 @@ def table(client, tables):
             if r == 0:
                 item["g"] = {"S": "same"}
             client.put_item(TableName=name, Item=item)
+    wait_for_index(client, name, "by_g", 12)
     return name
 
 

@@ -55,15 +55,29 @@ class Streamed:
         return list(found)
 
     def iterator(self, kind: str = "TRIM_HORIZON", **more: Any) -> str:
-        shard = self.shards()[0]["ShardId"]
+        """Return an iterator of the first shard that has records, or of the first one."""
+        shards = [shard["ShardId"] for shard in self.shards()]
+        used = [shard for shard in shards if self.read(self.shard_iterator(shard, "TRIM_HORIZON"))]
+        return self.shard_iterator((used or shards)[0], kind, **more)
+
+    def shard_iterator(self, shard: str, kind: str, **more: Any) -> str:
         answer = self.streams.get_shard_iterator(
             StreamArn=self.arn, ShardId=shard, ShardIteratorType=kind, **more
         )
         return str(answer["ShardIterator"])
 
-    def records(self, iterator: str | None = None) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of all shards."""
+        return [
+            record
+            for shard in self.shards()
+            for record in self.read(self.shard_iterator(shard["ShardId"], "TRIM_HORIZON"))
+        ]
+
+    def read(self, iterator: str) -> list[dict[str, Any]]:
+        """Return the records from an iterator on."""
         found: list[dict[str, Any]] = []
-        at: str | None = iterator or self.iterator()
+        at: str | None = iterator
         while at is not None:
             page = self.streams.get_records(ShardIterator=at)
             found.extend(page["Records"])
@@ -80,6 +94,10 @@ def events(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(record["eventName"], record["dynamodb"]["Keys"]["p"]["S"]) for record in records]
 
 
+def values(records: list[dict[str, Any]]) -> list[str]:
+    return [record["dynamodb"]["NewImage"]["v"]["S"] for record in records]
+
+
 def test_a_new_table_describes_its_stream(client: Any, streams: Any, tables: Tables) -> None:
     request = tables.request("p:S", "r:N", StreamSpecification=specification("OLD_IMAGE"))
     table = client.create_table(**request)["TableDescription"]
@@ -91,9 +109,10 @@ def test_a_new_table_describes_its_stream(client: Any, streams: Any, tables: Tab
     assert stream["TableName"] == request["TableName"]
     assert stream["KeySchema"] == request["KeySchema"]
     assert stream["StreamLabel"] == table["LatestStreamLabel"]
-    (shard,) = stream["Shards"]
-    assert len(shard["ShardId"]) == 37
-    assert "EndingSequenceNumber" not in shard["SequenceNumberRange"]
+    assert stream["Shards"]
+    for shard in stream["Shards"]:
+        assert len(shard["ShardId"]) == 37
+        assert "EndingSequenceNumber" not in shard["SequenceNumberRange"]
 
 
 def test_a_table_without_a_stream_has_none(client: Any, tables: Tables) -> None:
@@ -214,6 +233,7 @@ def test_what_changes_nothing_is_no_record(streamed: Streamed) -> None:
     streamed.put("k", n={"N": "1.0"}, s={"SS": ["b", "a"]})
     streamed.update("k", "SET n = :n", n={"N": "1"})
     streamed.update("k", "REMOVE absent")
+    streamed.update("absent", "REMOVE a")
     streamed.delete("absent")
     assert events(streamed.records()) == [("INSERT", "k")]
 
@@ -261,25 +281,25 @@ def test_the_view_type_says_which_images_there_are(
 
 
 def test_iterators_begin_where_they_are_told(streamed: Streamed) -> None:
-    for key in "abc":
-        streamed.put(key)
+    for value in "abc":
+        streamed.put("k", v={"S": value})
     latest = streamed.iterator("LATEST")
     number = streamed.records()[1]["dynamodb"]["SequenceNumber"]
     at = streamed.iterator("AT_SEQUENCE_NUMBER", SequenceNumber=number)
     after = streamed.iterator("AFTER_SEQUENCE_NUMBER", SequenceNumber=number)
-    streamed.put("d")
-    assert [key for _, key in events(streamed.records(latest))] == ["d"]
-    assert [key for _, key in events(streamed.records(at))] == ["b", "c", "d"]
-    assert [key for _, key in events(streamed.records(after))] == ["c", "d"]
+    streamed.put("k", v={"S": "d"})
+    assert values(streamed.read(latest)) == ["d"]
+    assert values(streamed.read(at)) == ["b", "c", "d"]
+    assert values(streamed.read(after)) == ["c", "d"]
 
 
 def test_records_come_in_pages(streamed: Streamed) -> None:
     for number in range(5):
-        streamed.put(f"{number}")
+        streamed.put("k", v={"S": f"{number}"})
     first = streamed.streams.get_records(ShardIterator=streamed.iterator(), Limit=3)
     assert len(first["Records"]) == 3
-    rest = streamed.records(first["NextShardIterator"])
-    assert [key for _, key in events(first["Records"] + rest)] == ["0", "1", "2", "3", "4"]
+    rest = streamed.read(first["NextShardIterator"])
+    assert values(first["Records"] + rest) == ["0", "1", "2", "3", "4"]
 
 
 def test_a_disabled_stream_ends(client: Any, streamed: Streamed) -> None:
@@ -293,7 +313,8 @@ def test_a_disabled_stream_ends(client: Any, streamed: Streamed) -> None:
         page = streamed.streams.get_records(ShardIterator=page["NextShardIterator"])
     described = streamed.streams.describe_stream(StreamArn=streamed.arn)["StreamDescription"]
     assert described["StreamStatus"] in ("DISABLING", "DISABLED")
-    assert "EndingSequenceNumber" in described["Shards"][0]["SequenceNumberRange"]
+    for shard in described["Shards"]:
+        assert "EndingSequenceNumber" in shard["SequenceNumberRange"]
     table = client.describe_table(TableName=streamed.name)["Table"]
     assert "StreamSpecification" not in table
     assert table["LatestStreamArn"] == streamed.arn

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from tests.conformance.conftest import wait_for_index
+
 
 def wait_active(client, name):
     """Return the description once the table and its indexes are active."""
@@ -164,6 +166,7 @@ def multi(client, tables):
         }
         client.put_item(TableName=table, Item=item)
     client.put_item(TableName=table, Item={"p": {"S": "sparse"}, "a": {"S": "a0"}})
+    wait_for_index(client, table, "multi", 24)
     return table
 
 

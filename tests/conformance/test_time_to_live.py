@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.conftest import Refused, Tables
+from tests.conformance.conftest import Refused, Tables, eventually
 
 ON = {"AttributeName": "expires", "Enabled": True}
 OFF = {"AttributeName": "expires", "Enabled": False}
@@ -80,7 +80,7 @@ def test_expired_items_leave_table_and_indexes(
         time.sleep(0.02)
     assert names(client, table) == left
     assert names(client, table, IndexName="local") == left
-    assert names(client, table, IndexName="global") == left
+    eventually(lambda: names(client, table, IndexName="global") == left)
 
 
 def names(client: Any, table: str, **options: str) -> list[str]:

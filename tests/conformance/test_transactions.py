@@ -196,7 +196,8 @@ def test_a_transaction_has_at_most_4_megabytes(client, table, refused):
         {"Put": {"TableName": table, "Item": {**key(f"k{n}"), "v": {"S": "x" * 390_000}}}}
         for n in range(11)
     ]
-    with refused("ValidationException", re.compile("")):
+    text = "Transaction payload size cannot exceed 4MB. Payload Size: 4290045"
+    with refused("ValidationException", text):
         client.transact_write_items(TransactItems=items)
     client.transact_write_items(TransactItems=items[:10])
 
@@ -246,6 +247,23 @@ def test_an_empty_key_is_refused_and_one_of_another_type_cancels(client, table, 
             "actual: N"
             if "Put" in action
             else "The provided key element does not match the schema"
+        )
+
+
+@pytest.mark.beyond_dynamodb_local("it refuses more of them up front")
+def test_the_first_malformed_key_alone_is_reported(client, table, refused):
+    good, bad, worse = key("good"), {"p": {"N": "1"}}, {"q": {"S": "k"}}
+    keys = (good, bad, worse)
+    text = CANCELLED.format("None, ValidationError, None")
+    with refused("TransactionCanceledException", text) as caught:
+        client.transact_write_items(
+            TransactItems=[{"Delete": {"TableName": table, "Key": key}} for key in keys]
+        )
+    reasons = caught.value.response["CancellationReasons"]
+    assert [reason["Code"] for reason in reasons] == ["None", "ValidationError", "None"]
+    with refused("TransactionCanceledException", text):
+        client.transact_get_items(
+            TransactItems=[{"Get": {"TableName": table, "Key": key}} for key in keys]
         )
 
 

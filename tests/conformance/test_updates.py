@@ -140,9 +140,59 @@ def test_update_makes_a_missing_item(update, client, hash_table):
     assert answer["Attributes"] == {"p": {"S": "bare"}}
 
 
-def test_remove_on_a_missing_item_makes_it(client, hash_table):
-    client.update_item(TableName=hash_table, Key=KEY, UpdateExpression="REMOVE a")
-    assert client.get_item(TableName=hash_table, Key=KEY)["Item"] == KEY
+MEMBERS = {"SS": ["a"]}
+TAKES_AWAY = [
+    {"UpdateExpression": "REMOVE a"},
+    {"UpdateExpression": "REMOVE a.b, c[0]"},
+    {"UpdateExpression": "DELETE a :m", "ExpressionAttributeValues": {":m": MEMBERS}},
+    {"UpdateExpression": "REMOVE b DELETE a :m", "ExpressionAttributeValues": {":m": MEMBERS}},
+    {"AttributeUpdates": {"a": {"Action": "DELETE"}}},
+    {"AttributeUpdates": {"a": {"Action": "DELETE", "Value": MEMBERS}}},
+]
+
+
+@pytest.mark.parametrize("change", TAKES_AWAY, ids=str)
+@pytest.mark.parametrize("choice", ["ALL_NEW", "ALL_OLD", "UPDATED_NEW", "UPDATED_OLD"])
+def test_only_taking_away_from_a_missing_item_makes_none(client, hash_table, change, choice):
+    answer = client.update_item(
+        TableName=hash_table,
+        Key=KEY,
+        ReturnValues=choice,
+        ReturnConsumedCapacity="TOTAL",
+        **change,
+    )
+    assert "Attributes" not in answer
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1
+    assert "Item" not in client.get_item(TableName=hash_table, Key=KEY)
+    assert client.scan(TableName=hash_table)["Count"] == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"AttributeUpdates": {}},
+        {
+            "UpdateExpression": "REMOVE b SET a = :m",
+            "ExpressionAttributeValues": {":m": MEMBERS},
+        },
+        {"UpdateExpression": "ADD a :m", "ExpressionAttributeValues": {":m": MEMBERS}},
+    ],
+    ids=str,
+)
+def test_an_update_that_does_not_only_take_away_makes_a_missing_item(client, hash_table, change):
+    client.update_item(TableName=hash_table, Key=KEY, **change)
+    assert client.get_item(TableName=hash_table, Key=KEY)["Item"]["p"] == KEY["p"]
+
+
+def test_only_taking_away_from_a_missing_item_in_a_transaction_makes_none(client, hash_table):
+    update = {"TableName": hash_table, "Key": KEY, "UpdateExpression": "REMOVE a.b"}
+    put = {"TableName": hash_table, "Item": {"p": {"S": "other"}}}
+    answer = client.transact_write_items(
+        TransactItems=[{"Update": update}, {"Put": put}], ReturnConsumedCapacity="TOTAL"
+    )
+    assert answer["ConsumedCapacity"][0]["CapacityUnits"] == 4
+    assert client.scan(TableName=hash_table)["Items"] == [put["Item"]]
 
 
 RETURNED = [

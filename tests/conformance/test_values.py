@@ -235,3 +235,70 @@ def test_null_is_true(raw, hash_table):
 def test_mistyped_json_is_a_serialization_error(raw, hash_table, value):
     reply = raw.call("PutItem", {"TableName": hash_table, "Item": {"p": {"S": "k"}, "v": value}})
     assert (reply.status, reply.error) == (400, "SerializationException")
+
+
+SORTED = {
+    "ss": {"SS": ["", "A", "B", "a", "b", "ä", "日", "🙂"]},
+    "ns": {"NS": ["-10", "-9", "-0.5", "0", "0.05", "2", "10"]},
+    "bs": {"BS": [b"", b"\x00", b"\x00\x00", b"\x01", b"a", b"\xfb", b"\xff"]},
+}
+
+
+@pytest.mark.beyond_dynamodb_local("it sorts bytes as signed numbers")
+def test_sets_come_back_sorted(client, hash_table):
+    item = {"p": {"S": "k"}}
+    backwards = {
+        name: {kind: members[::-1]}
+        for name, value in SORTED.items()
+        for kind, members in value.items()
+    }
+    nested = {"M": {"l": {"L": [backwards["ns"]]}}}
+    client.put_item(TableName=hash_table, Item={**item, **backwards, "m": nested})
+    found = client.get_item(TableName=hash_table, Key=item)["Item"]
+    assert found == {**item, **SORTED, "m": {"M": {"l": {"L": [SORTED["ns"]]}}}}
+
+
+def test_sets_stay_sorted_when_members_come_and_go(client, hash_table):
+    key = {"p": {"S": "k"}}
+    values = {
+        f":{name}": {kind: members[::-2]}
+        for name, value in SORTED.items()
+        for kind, members in value.items()
+    }
+    others = {
+        f":{name}": {kind: members[-2::-2]}
+        for name, value in SORTED.items()
+        for kind, members in value.items()
+    }
+    answer = {}
+    for given in (values, others):
+        answer = client.update_item(
+            TableName=hash_table,
+            Key=key,
+            UpdateExpression="ADD ss :ss, ns :ns, bs :bs",
+            ExpressionAttributeValues=given,
+            ReturnValues="UPDATED_NEW",
+        )
+    assert answer["Attributes"] == SORTED
+    answer = client.update_item(
+        TableName=hash_table,
+        Key=key,
+        UpdateExpression="DELETE ss :ss, ns :ns, bs :bs",
+        ExpressionAttributeValues=others,
+        ReturnValues="UPDATED_NEW",
+    )
+    assert answer["Attributes"] == {
+        name: {kind: members[1::2] if len(members) % 2 == 0 else members[::2]}
+        for name, value in SORTED.items()
+        for kind, members in value.items()
+    }
+
+
+@pytest.mark.beyond_dynamodb_local("it keeps the order of the statement")
+def test_sets_in_statements_come_back_sorted(client, hash_table):
+    statement = (
+        f"INSERT INTO \"{hash_table}\" VALUE {{'p': 'k', 's': <<'b', 'a'>>, 'n': <<10, 9>>}}"
+    )
+    client.execute_statement(Statement=statement)
+    found = client.get_item(TableName=hash_table, Key={"p": {"S": "k"}})["Item"]
+    assert (found["s"], found["n"]) == ({"SS": ["a", "b"]}, {"NS": ["9", "10"]})

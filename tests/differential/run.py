@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import Any
 
-from tests.differential import explained, streams, table_requests, tables
+from tests.differential import explained, removals, streams, table_requests, tables
 from tests.differential.comparison import (
     Answer,
     ask,
@@ -108,6 +108,7 @@ class Run:
     def step(self, request: Request) -> None:
         """Send one request to both and note how the answers compare."""
         operation, body = request.operation, request.body
+        self.make_present(request)
         before = None if request.is_read() else self.item_before(request)
         local, ours = self.ask_both(operation, body)
         self.report.requests[operation] += 1
@@ -126,6 +127,20 @@ class Run:
         if added and not is_apart:
             self.note(request, added, before)
             streams.stream_difference(*self.followers, request.tables)
+
+    def make_present(self, request: Request) -> None:
+        """Make the items that updates would only take something away from."""
+        for update in removals.updates_of(request.operation, request.body):
+            if not removals.only_takes_away(update):
+                continue
+            name, key = update.get("TableName"), update.get("Key")
+            condition = "attribute_not_exists(#p)"
+            for table in request.tables:
+                if table.name == name and isinstance(key, dict):
+                    put = {"TableName": name, "Item": key, "ConditionExpression": condition}
+                    put["ExpressionAttributeNames"] = {"#p": table.key.partition}
+                    for endpoint in (self.local, self.ours):
+                        endpoint.call("PutItem", put)
 
     def ask_both(self, operation: str, body: Any) -> tuple[Answer, Answer]:
         answers = ask(self.local, operation, body), ask(self.ours, operation, body)

@@ -17,6 +17,8 @@ REWORDED = (
     (f"{INVALID}Type mismatch for key", f"{INVALID}Type mismatch for key"),
     (f"{INVALID}Type mismatch for Index Key", f"{INVALID}Type mismatch for Index Key"),
     ("DynamoDB only supports precision up to 38 digits", "Attempting to store more than 38"),
+    ("DynamoDB only supports precision up to 38 digits", "Number overflow."),
+    ("Number underflow.", "Number overflow."),
     ("A value provided cannot be converted into a number", "The parameter cannot be converted"),
     ("Query condition missed key schema element", "Query condition missed key schema element: "),
     (
@@ -107,6 +109,8 @@ REWORDED_TABLES = (
     ("If Projection type INCLUDE is specified", f"{INVALID}ProjectionType is INCLUDE"),
     ("If Projection type ALL is specified", f"{INVALID}ProjectionType is ALL"),
     ("If Projection type KEYS_ONLY is specified", f"{INVALID}ProjectionType is KEYS_ONLY"),
+    ("invalid attribute, SchemaElement redefined", "Attributes cannot be redefined."),
+    ("Cannot have two attributes with the same name", "Attribute Name is duplicated: "),
     ("Update global secondary index action is null", f"{INVALID}One of GlobalSecondaryIndexUpdate"),
     ("Value null at 'tableName'", "The parameter 'TableName' is required but was not present"),
     ("Two global secondary indices have the same name", f"{INVALID}Duplicate index name"),

@@ -11,15 +11,19 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from hashrange.engine.base import Changes, Engine
+from hashrange.engine.base import Changes, Engine, Fence
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
-from tests.engine.decisions import Rows, Write
+from tests.engine.decisions import SHARD, Rows, Write
+from tests.engine.reading import page, tally
 
-STORES = ("a", "b", "c")
+STORES = ("a", "a.x", "b", "b.x")
+SPACES = ("a", "b")
 VALUE_BYTES_KEPT = 6000
 
 stores = st.sampled_from(STORES)
+spaces = st.sampled_from(SPACES)
+versions = st.integers(0, 6)
 keys = st.one_of(st.sampled_from([b"", b"k", b"k\x00", b"\xff"]), st.binary(max_size=3))
 values = st.one_of(st.binary(max_size=4), st.sampled_from([b"x" * 5000]))
 
@@ -38,8 +42,8 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan({self.parts!r}, {self.reads!r})"
 
-    def decision(self, epoch: int) -> Write:
-        return Write(self._decide, self.reads, epoch)
+    def decision(self, fences: Sequence[Fence] = ()) -> Write:
+        return Write(self._decide, [(store, SHARD, key) for store, key in self.reads], fences)
 
     def _decide(self, rows: Rows) -> Changes:
         seen = b"".join(row or b"-" for row in rows)
@@ -49,9 +53,11 @@ class Plan:
                 raise Refused(seen)
             if name == "put":
                 store, key, value = arguments
-                changes.puts.append((store, key, (value + seen)[:VALUE_BYTES_KEPT]))
-            elif name == "step":
-                changes.epoch_step = True
+                changes.puts.append((store, SHARD, key, (value + seen)[:VALUE_BYTES_KEPT]))
+            elif name in ("deletes", "appends"):
+                getattr(changes, name).append((arguments[0], SHARD, *arguments[1:]))
+            elif name == "announce":
+                changes.is_announced = True
             else:
                 getattr(changes, str(name)).append(
                     arguments[0] if len(arguments) == 1 else tuple(arguments)
@@ -69,11 +75,14 @@ part = st.one_of(
     st.tuples(st.just("appends"), stores, keys, values),
     st.tuples(st.just("creates"), stores),
     st.tuples(st.just("drops"), stores),
-    st.tuples(st.just("step")),
+    st.tuples(st.just("fences"), spaces, versions),
+    st.tuples(st.just("announce")),
     st.tuples(st.just("refuse")),
 )
-plans = st.builds(Plan, st.lists(part, max_size=5), st.lists(st.tuples(stores, keys), max_size=3))
-epochs = st.sampled_from(["any", "now", "old"])
+plans = st.builds(
+    Plan, st.lists(part, max_size=5), st.lists(st.tuples(stores, keys), min_size=1, max_size=3)
+)
+fences = st.lists(st.tuples(spaces, versions), max_size=2)
 
 
 class Machine(RuleBasedStateMachine):
@@ -85,8 +94,8 @@ class Machine(RuleBasedStateMachine):
         self.memory = MemoryEngine()
         self.sqlite = SqliteEngine.open(self.directory.name, durability="relaxed")
         for engine in (self.memory, self.sqlite):
-            created = Plan([("creates", "a"), ("creates", "b")], [])
-            self.runner.run(engine.write(created.decision(-1)))
+            created = Plan([("creates", "a"), ("creates", "b")], [("a", b"")])
+            self.runner.run(engine.write(created.decision()))
 
     def teardown(self) -> None:
         self.runner.run(self.sqlite.close())
@@ -94,13 +103,10 @@ class Machine(RuleBasedStateMachine):
         self.lock.release()
         self.directory.cleanup()
 
-    @rule(planned=st.lists(st.tuples(plans, epochs), min_size=1, max_size=6))
-    def write_together(self, planned: list[tuple[Plan, str]]) -> None:
-        now = self.memory.epoch()
-        number = {"any": -1, "now": now, "old": max(0, now - 1)}
-
+    @rule(planned=st.lists(st.tuples(plans, fences), min_size=1, max_size=6))
+    def write_together(self, planned: list[tuple[Plan, list[Fence]]]) -> None:
         async def write(engine: Engine) -> list[object]:
-            writes = [engine.write(plan.decision(number[epoch])) for plan, epoch in planned]
+            writes = [engine.write(plan.decision(fences)) for plan, fences in planned]
             return await asyncio.gather(*writes, return_exceptions=True)
 
         expected = self.runner.run(write(self.memory))
@@ -121,8 +127,14 @@ class Machine(RuleBasedStateMachine):
         self, store: str, lower: bytes, upper: bytes, reverse: bool, rows_max: int, bytes_max: int
     ) -> None:
         async def read(engine: Engine) -> object:
-            return await engine.range(
-                store, lower, upper, reverse=reverse, rows_max=rows_max, bytes_max=bytes_max
+            return await page(
+                engine,
+                store,
+                lower=lower,
+                upper=upper,
+                reverse=reverse,
+                rows_max=rows_max,
+                bytes_max=bytes_max,
             )
 
         assert self.runner.run(read(self.sqlite)) == self.runner.run(read(self.memory))
@@ -137,14 +149,10 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def everything_is_the_same(self) -> None:
         async def content(engine: Engine) -> list[object]:
-            found: list[object] = [engine.epoch(), engine.sequence()]
+            found: list[object] = [engine.counter()]
             for store in STORES:
-                found.append(await engine.tally(store))
-                found.append(
-                    await engine.range(
-                        store, b"", b"\xff" * 9, reverse=False, rows_max=999, bytes_max=1 << 30
-                    )
-                )
+                found.append(await tally(engine, store))
+                found.append(await page(engine, store))
             return found
 
         assert self.runner.run(content(self.sqlite)) == self.runner.run(content(self.memory))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import stat
 import subprocess
@@ -19,11 +20,15 @@ from hashrange.engine.sqlite.data_directory import (
     APPLICATION_ID,
     DATABASE_NAME,
     FORMAT_VERSION,
+    LOG_NAME,
     join_directory,
     wait_for_workers,
 )
 from hashrange.engine.sqlite.engine import DataDirectoryError, SqliteEngine, acquire_directory
-from tests.engine.decisions import plain
+from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME
+from hashrange.errors import StaleVersionError
+from tests.engine.decisions import append, plain
+from tests.engine.reading import numbers_of, tally
 
 
 def test_a_directory_is_made_with_its_parents_for_its_owner_only(tmp_path: Path) -> None:
@@ -183,45 +188,156 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         acquire_directory(path)
 
 
-def test_the_epoch_comes_from_the_database_whatever_the_shared_file_says(tmp_path: Path) -> None:
-    async def step(times: int) -> int:
+def content_of(directory: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in directory.iterdir()}
+
+
+def make_old_directory(path: Path, version: int) -> None:
+    """Make what an older release left behind: format 1 had no sequence, 2 one for all."""
+    path.mkdir()
+    connection = apsw.Connection(str(path / DATABASE_NAME))
+    sequence = ", sequence INTEGER NOT NULL" if version == 2 else ""
+    connection.execute(
+        f"""
+        PRAGMA page_size = 8192;
+        CREATE TABLE meta(
+            id INTEGER PRIMARY KEY CHECK(id = 0), epoch INTEGER NOT NULL,
+            stores_version INTEGER NOT NULL, fence INTEGER NOT NULL{sequence}
+        );
+        INSERT INTO meta VALUES(0, 5, 1, 0{", 7" if sequence else ""});
+        CREATE TABLE tallies(
+            store TEXT PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        INSERT INTO tallies VALUES('t1', 1, 3);
+        CREATE TABLE store_t1(key BLOB NOT NULL UNIQUE, value BLOB NOT NULL);
+        INSERT INTO store_t1 VALUES(x'6b', x'76');
+        PRAGMA application_id = {APPLICATION_ID};
+        PRAGMA user_version = {version};
+        """
+    ).fetchall()
+    connection.pragma("journal_mode", "wal")
+    connection.close()
+
+
+def refuse_old_directory(path: Path, version: int) -> None:
+    with pytest.raises(DataDirectoryError) as refusal:
+        acquire_directory(path)
+    assert str(refusal.value) == (
+        f"Data directory {path} has format version {version}, written by an older release of "
+        "Hashrange; this one reads version 3 only. Run that release and copy the tables to a new "
+        "directory."
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "data"
+    make_old_directory(path, version)
+    before = content_of(path)
+    refuse_old_directory(path, version)
+    assert content_of(path) == before
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_format_with_the_files_of_its_server_is_left_as_it_is(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "data"
+    make_old_directory(path, version)
+    for name in ("LOCK", "TURN", "QUEUE", "EPOCH"):
+        (path / name).write_bytes(b"1234567890\n" if name == "LOCK" else b"")
+    before = content_of(path)
+    refuse_old_directory(path, version)
+    assert content_of(path) == before
+    # The release that made it can have it again.
+    with (path / "LOCK").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_an_older_format_with_a_log_that_was_left_behind_is_left_as_it_is(tmp_path: Path) -> None:
+    made, path = tmp_path / "made", tmp_path / "data"
+    make_old_directory(made, 2)
+    connection = apsw.Connection(str(made / DATABASE_NAME))
+    connection.execute("INSERT INTO store_t1 VALUES(x'6c', x'76')")
+    path.mkdir()
+    for name in (DATABASE_NAME, LOG_NAME):
+        (path / name).write_bytes((made / name).read_bytes())
+    connection.close()
+    before = content_of(path)
+    assert before[LOG_NAME]
+    refuse_old_directory(path, 2)
+    assert content_of(path) == before
+
+
+def test_the_counter_comes_from_the_database_whatever_the_shared_file_says(tmp_path: Path) -> None:
+    async def announce(times: int) -> int:
         engine = SqliteEngine.open(tmp_path)
         for _ in range(times):
-            await engine.write(plain(epoch_step=True))
-        epoch = engine.epoch()
+            await engine.write(plain(announced=True))
+        counter = engine.counter()
         await engine.close()
-        return epoch
+        return counter
 
     lock = acquire_directory(tmp_path)
-    assert asyncio.run(step(3)) == 3
+    assert asyncio.run(announce(3)) == 3
     lock.release()
+    shared = tmp_path / SHARED_STATE_NAME
     for content in (b"", b"\xff" * 8, None):
         if content is None:
-            (tmp_path / "EPOCH").unlink()
+            shared.unlink()
         else:
-            (tmp_path / "EPOCH").write_bytes(content)
+            shared.write_bytes(content)
         lock = acquire_directory(tmp_path)
-        assert asyncio.run(step(0)) == 3
+        assert asyncio.run(announce(0)) == 3
         lock.release()
 
 
-def test_a_directory_from_before_the_sequence_gets_one(tmp_path: Path) -> None:
-    async def append() -> int:
+def test_versions_numbers_and_tallies_survive_a_restart(tmp_path: Path) -> None:
+    async def before() -> None:
         engine = SqliteEngine.open(tmp_path)
-        await engine.write(plain(creates=["t"], appends=[("t", b"", b"v")]))
-        sequence = engine.sequence()
+        await engine.write(plain(creates=["t", "t.log", "u"]))
+        await engine.write(plain(raises=[("t", 7)], tallies=[("t", 1, 10)]))
+        await engine.write(append("t.log", b"1", b"2"))
+        await engine.write(append("u", b"1"))
         await engine.close()
-        return sequence
 
-    acquire_directory(tmp_path).release()
-    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
-    connection.execute("ALTER TABLE meta DROP COLUMN sequence")
-    connection.pragma("user_version", 1)
-    connection.close()
+    async def after() -> None:
+        engine = SqliteEngine.open(tmp_path)
+        with pytest.raises(StaleVersionError):
+            await engine.write(plain(fences=[("t", 6)]))
+        await engine.write(plain(appends=[("t.log", b"", b"3")], fences=[("t", 7)]))
+        await engine.write(plain(appends=[("u", b"", b"2")], fences=[("u", 0)]))
+        assert await numbers_of(engine, "t.log") == [1, 2, 3]
+        assert await numbers_of(engine, "u") == [1, 2]
+        assert await tally(engine, "t") == (1, 10)
+        await engine.close()
+
+    for step in (before, after):
+        lock = acquire_directory(tmp_path)
+        asyncio.run(step())
+        lock.release()
+
+
+def test_the_database_has_the_tables_that_are_documented(tmp_path: Path) -> None:
+    async def write() -> None:
+        engine = SqliteEngine.open(tmp_path)
+        await engine.write(plain(creates=["t1", "t1.c", "u2"], raises=[("t1", 4)], announced=True))
+        await engine.write(plain(puts=[("t1.c", b"k", b"v")], appends=[("t1", b"p", b"")]))
+        await engine.write(plain(drops=["u2"]))
+        await engine.close()
+
     lock = acquire_directory(tmp_path)
-    assert asyncio.run(append()) == 1
-    assert asyncio.run(append()) == 2
+    asyncio.run(write())
     lock.release()
+    connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
+    assert connection.execute("SELECT id, counter, fence FROM meta").fetchall() == [(0, 1, 0)]
+    assert connection.execute("SELECT * FROM spaces").fetchall() == [("t1", 4, 1)]
+    tallies = connection.execute("SELECT * FROM tallies").fetchall()
+    assert tallies == [("t1", 0, 0), ("t1.c", 0, 0)]
+    assert connection.execute('SELECT * FROM "store_t1.c"').fetchall() == [(b"k", b"v")]
+    appended = connection.execute("SELECT * FROM store_t1").fetchall()
+    assert appended == [(b"p" + (1).to_bytes(8, "big"), b"")]
+    connection.close()
 
 
 def test_a_clean_close_leaves_everything_in_the_database_file(tmp_path: Path) -> None:

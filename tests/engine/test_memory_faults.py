@@ -10,7 +10,8 @@ import pytest
 from hashrange.engine.base import Changes
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, UnknownOutcomeError
-from tests.engine.decisions import Rows, Write, increment, plain
+from tests.engine.decisions import SHARD, Rows, Write, increment, plain
+from tests.engine.reading import page, read
 
 
 def engine_with(*writes: Fault | None) -> MemoryEngine:
@@ -18,7 +19,7 @@ def engine_with(*writes: Fault | None) -> MemoryEngine:
 
 
 async def count_after(engine: MemoryEngine) -> bytes | None:
-    return (await engine.read([("t", b"n")]))[0]
+    return (await read(engine, "t", b"n"))[0]
 
 
 async def test_an_injected_conflict_applies_nothing() -> None:
@@ -50,8 +51,8 @@ async def test_delays_let_other_tasks_run_but_lose_no_update() -> None:
     await engine.write(plain(creates=["t"]))
     await asyncio.gather(*(engine.write(increment("t", b"n")) for _ in range(50)))
     assert await count_after(engine) == b"50"
-    rows = await engine.range("t", b"", b"z", reverse=False, rows_max=9, bytes_max=9)
-    assert rows == ([(b"n", b"50")], True)
+    assert await engine.read_together([("t", SHARD, b"n")]) == [b"50"]
+    assert await page(engine, "t", rows_max=9, bytes_max=9) == ([(b"n", b"50")], True)
 
 
 async def test_a_repeated_decision_applies_once_and_must_be_pure() -> None:
@@ -63,7 +64,7 @@ async def test_a_repeated_decision_applies_once_and_must_be_pure() -> None:
 
     def decide(rows: Rows) -> Changes:
         changes = Changes()
-        changes.puts.append(("t", b"n", b"%d" % next(calls)))
+        changes.puts.append(("t", SHARD, b"n", b"%d" % next(calls)))
         return changes
 
     with pytest.raises(AssertionError, match="not pure"):

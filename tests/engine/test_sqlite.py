@@ -18,7 +18,8 @@ from hashrange.engine.sqlite.connection import open_connection
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import EngineError
-from tests.engine.decisions import plain, put
+from tests.engine.decisions import SHARD, plain, put
+from tests.engine.reading import page, read, tally
 from tests.engine.slow_disk import SlowDisk
 from tests.faults.power import Recorder
 
@@ -39,8 +40,8 @@ async def test_the_log_stays_short_under_writes_and_half_read_ranges(
         nonlocal longest
         for number in range(40):
             await engine.write(put("t", b"%d/%d" % (writer, number), b"x" * 4000))
-            await engine.range("t", b"", b"\xff", reverse=False, rows_max=3, bytes_max=1 << 20)
-            await engine.read([("t", b"0/0"), ("t", b"absent")])
+            await page(engine, "t", rows_max=3)
+            await read(engine, "t", b"0/0", b"absent")
             longest = max(longest, log.stat().st_size)
             if (copying := engine._writer._copying) is not None:
                 # How long that takes on a busy machine, nobody knows.
@@ -74,17 +75,17 @@ async def test_reading_leaves_nothing_behind(tmp_path: Path) -> None:
     engine = SqliteEngine.open(tmp_path)
     await engine.write(plain(creates=["t"], puts=[("t", b"%d" % n, b"x") for n in range(9)]))
 
-    async def read(times: int) -> None:
+    async def read_often(times: int) -> None:
         for rows_max in [2, 100] * times:
-            await engine.range("t", b"", b"9", reverse=False, rows_max=rows_max, bytes_max=9999)
-            await engine.read([("t", b"1"), ("t", b"absent")])
+            await page(engine, "t", rows_max=rows_max)
+            await read(engine, "t", b"1", b"absent")
 
-    await read(100)
+    await read_often(100)
     tracemalloc.start()
     try:
-        await read(100)
+        await read_often(100)
         before, _ = tracemalloc.get_traced_memory()
-        await read(1000)
+        await read_often(1000)
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -129,23 +130,25 @@ async def test_a_closed_engine_refuses_politely(tmp_path: Path) -> None:
     await engine.close()
     for call in (
         engine.write(plain()),
-        engine.read([("t", b"k")]),
-        engine.range("t", b"", b"z", reverse=False, rows_max=1, bytes_max=1),
-        engine.tally("t"),
+        read(engine, "t", b"k"),
+        page(engine, "t"),
+        tally(engine, "t"),
     ):
         with pytest.raises(EngineError):
             await call
     lock.release()
 
 
-@pytest.mark.parametrize("name", ["", "T", "a-b", "a b", 'a"b', "x" * 201, "ä"])
+@pytest.mark.parametrize(
+    "name", ["", "T", "a-b", "a b", 'a"b', "x" * 201, "ä", "a.", ".a", "a.b.c", "a.B", "."]
+)
 async def test_a_store_needs_a_plain_name(tmp_path: Path, name: str) -> None:
     lock = acquire_directory(tmp_path)
     engine = SqliteEngine.open(tmp_path)
     with pytest.raises(EngineError, match="not a store name"):
         await engine.write(plain(creates=[name]))
     with pytest.raises(EngineError, match="not a store name"):
-        await engine.read([(name, b"k")])
+        await read(engine, name, b"k")
     await engine.close()
     lock.release()
 
@@ -153,8 +156,10 @@ async def test_a_store_needs_a_plain_name(tmp_path: Path, name: str) -> None:
 async def test_a_store_may_carry_a_word_of_sql(tmp_path: Path) -> None:
     lock = acquire_directory(tmp_path)
     engine = SqliteEngine.open(tmp_path)
-    await engine.write(plain(creates=["select", "1"], puts=[("select", b"k", b"v")]))
-    assert await engine.read([("select", b"k"), ("1", b"k")]) == [b"v", None]
+    await engine.write(plain(creates=["select", "1", "t.from"], puts=[("select", b"k", b"v")]))
+    await engine.write(put("t.from", b"k", b"w"))
+    keys = [("select", SHARD, b"k"), ("1", SHARD, b"k"), ("t.from", SHARD, b"k")]
+    assert await engine.read_together(keys) == [b"v", None, b"w"]
     await engine.close()
     lock.release()
 
@@ -193,42 +198,6 @@ async def test_those_who_wrote_together_are_committed_together(
     for _ in range(writers):
         await write(0)
     assert await commits_of_all() > 1
-    await engine.close()
-    lock.release()
-
-
-@pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
-async def test_the_only_client_waits_for_nobody_and_keeps_nobody_out(
-    tmp_path: Path, recorder: Recorder, together: bool
-) -> None:
-    lock = acquire_directory(tmp_path, vfs=recorder.name)
-    engine = SqliteEngine.open(
-        tmp_path, writes_together=together, quick_seconds=60.0, vfs=recorder.name
-    )
-    await engine.write(plain(creates=["t"]))
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count_turns())
-    for clients, waits in ((2, True), (1, False), (3, True)):
-        engine.note_clients(clients)
-        await asyncio.sleep(0)
-        recorder.journal.clear()
-        before = turns
-        await engine.write(put("t", b"k", b"%d" % clients))
-        assert (turns > before) == waits
-        assert recorder.journal[-1].kind == "sync"
-    engine.note_clients(1)
-    before = turns
-    for number in range(8):
-        await engine.write(put("t", b"k", b"%d more" % number))
-    assert turns >= before + 4
-    counting.cancel()
     await engine.close()
     lock.release()
 
@@ -293,7 +262,7 @@ async def test_writes_go_on_while_the_log_is_copied(tmp_path: Path, quick_second
     # Whoever writes then finishes the checkpoint, and the log starts again from its beginning.
     await write_until(engine, lambda: log.read_bytes()[:32] != beginning)
     assert log.stat().st_size < 2 * size
-    assert await engine.read([("t", b"0"), ("t", b"more 99")]) == [b"x" * 4000] * 2
+    assert await read(engine, "t", b"0", b"more 99") == [b"x" * 4000] * 2
     await engine.close()
     assert not log.exists()
     disk.unregister()
@@ -327,7 +296,7 @@ async def test_after_a_failure_to_flush_the_database_the_log_is_kept(
     lock = acquire_directory(tmp_path)
     assert not log.exists()
     engine = SqliteEngine.open(tmp_path)
-    assert await engine.read([("t", b"99"), ("t", b"other 99")]) == [b"y" * 4000] * 2
+    assert await read(engine, "t", b"99", b"other 99") == [b"y" * 4000] * 2
     await engine.close()
     lock.release()
     assert written > 10

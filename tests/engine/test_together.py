@@ -18,8 +18,9 @@ from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
 from hashrange.engine.sqlite.log_sync import open_file
 from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
 from hashrange.errors import EngineError, UnknownOutcomeError
-from tests.engine.decisions import Rows, Write, plain, put
-from tests.faults.power import IN_THREAD, ON_LOOP, Recorder
+from tests.engine.decisions import SHARD, Rows, Write, plain, put
+from tests.engine.reading import page, read, rows_of, tally
+from tests.faults.power import IN_THREAD, ON_LOOP, Event, Recorder
 
 SECONDS_MAX = 20.0
 
@@ -74,8 +75,16 @@ async def is_waiting(task: asyncio.Future[object]) -> bool:
 
 
 async def scan(engine: SqliteEngine) -> list[bytes]:
-    rows, _ = await engine.range("t", b"", b"\xff", reverse=False, rows_max=100, bytes_max=1 << 20)
-    return [key for key, _ in rows]
+    return [key for key, _ in await rows_of(engine)]
+
+
+def rewritten_log(events: list[Event]) -> bytes:
+    """Return what writes to the log, one after the other and from its beginning, have written."""
+    content = b""
+    for event in events:
+        assert (event.kind, event.file, event.offset) == ("write", LOG_NAME, len(content))
+        content += event.content
+    return content
 
 
 async def test_whoever_reads_a_row_waits_until_the_disk_has_it(
@@ -88,13 +97,14 @@ async def test_whoever_reads_a_row_waits_until_the_disk_has_it(
         writing = asyncio.ensure_future(writer.write(plain(puts=[("t", b"new", b"2")])))
         await until_asked(disk)
         # Rows that nobody has changed lately are read at once.
-        assert await asyncio.wait_for(reader.read([("t", b"old")]), 1) == [b"1"]
-        assert await asyncio.wait_for(
-            reader.range("t", b"old", b"old\xff", reverse=False, rows_max=9, bytes_max=99), 1
-        ) == ([(b"old", b"1")], True)
+        assert await asyncio.wait_for(read(reader, "t", b"old"), 1) == [b"1"]
+        assert await asyncio.wait_for(page(reader, "t", lower=b"old", upper=b"old\xff"), 1) == (
+            [(b"old", b"1")],
+            True,
+        )
         waiting: list[asyncio.Future[object]] = [
             writing,
-            asyncio.ensure_future(writer.read([("t", b"new")])),
+            asyncio.ensure_future(read(writer, "t", b"new")),
             asyncio.ensure_future(scan(writer)),
         ]
         assert all([await is_waiting(task) for task in waiting])
@@ -115,12 +125,12 @@ async def test_a_reader_elsewhere_syncs_what_it_read_if_nobody_else_does(
         await until_asked(disk)
         # As far as the reader can tell, the writer has died before its sync.
         before = len(disk.journal)
-        assert await reader.read([("t", b"k")]) == [b"v"]
+        assert await read(reader, "t", b"k") == [b"v"]
         synced = [event for event in disk.journal[before:] if event.kind == "sync"]
         assert [event.file for event in synced] == [LOG_NAME]
         # Once is enough.
         assert await scan(reader) == [b"k"]
-        assert await reader.tally("t") == (0, 0)
+        assert await tally(reader, "t") == (0, 0)
         assert len(disk.journal) == before + 1
         disk.is_released.set()
         await writing
@@ -139,7 +149,7 @@ async def test_a_refusal_waits_until_the_disk_has_the_reason(tmp_path: Path, dis
         writing = asyncio.ensure_future(first.write(put("t", b"k", b"v")))
         await until_asked(disk)
         disk.is_asked.clear()
-        refusing = asyncio.ensure_future(second.write(Write(decide, [("t", b"k")])))
+        refusing = asyncio.ensure_future(second.write(Write(decide, [("t", SHARD, b"k")])))
         await until_asked(disk)
         assert await is_waiting(refusing)
         disk.is_released.set()
@@ -158,7 +168,7 @@ async def test_that_a_store_is_gone_is_told_when_the_disk_knows(
         disk.hold()
         dropping = asyncio.ensure_future(engine.write(plain(drops=["t"])))
         await until_asked(disk)
-        reading = asyncio.ensure_future(engine.read([("t", b"k")]))
+        reading = asyncio.ensure_future(read(engine, "t", b"k"))
         assert await is_waiting(reading)
         disk.is_released.set()
         assert await reading == [None]
@@ -177,10 +187,9 @@ async def test_after_a_failed_sync_the_whole_log_is_written_once_more(
         disk.failing_syncs = 1
         await engine.write(put("t", b"k", b"v"))
         kinds = [event.kind for event in disk.journal]
-        assert kinds.index("failed sync") < len(kinds) - 2
-        assert [kinds[-2], kinds[-1]] == ["write", "sync"]
-        rewritten = disk.journal[-2]
-        assert (rewritten.offset, rewritten.content) == (0, (tmp_path / LOG_NAME).read_bytes())
+        *rewritten, synced = disk.journal[kinds.index("failed sync") + 1 :]
+        assert synced.kind == "sync"
+        assert rewritten_log(rewritten) == (tmp_path / LOG_NAME).read_bytes()
         await engine.close()
 
 
@@ -198,9 +207,9 @@ async def test_while_the_disk_fails_nobody_is_told_what_it_may_not_have(
         with pytest.raises(UnknownOutcomeError):
             await other.write(put("t", b"newer", b"1"))
         for reader in (engine, other):
-            assert await reader.read([("t", b"old")]) == [b"1"]
+            assert await read(reader, "t", b"old") == [b"1"]
             with pytest.raises(EngineError, match="the disk may not have what was read"):
-                await reader.read([("t", b"new")])
+                await read(reader, "t", b"new")
         disk.failing_syncs = 0
         await other.write(put("t", b"newest", b"1"))
         assert await scan(engine) == [b"new", b"newer", b"newest", b"old"]
@@ -223,11 +232,11 @@ async def test_a_log_that_the_disk_may_lack_is_written_once_more_at_the_next_sta
     disk.journal.clear()
     # Every handle hears of the failure that was before, but none of those opened later.
     with directory(tmp_path, disk):
-        first = disk.journal[0]
-        assert (first.kind, first.file, first.content) == ("write", LOG_NAME, log)
+        kinds = [event.kind for event in disk.journal]
+        assert rewritten_log(disk.journal[: kinds.index("sync")]) == log
         assert not (tmp_path / LOG_NAME).exists()
         engine = open_engine(tmp_path, disk, ON_LOOP)
-        assert await engine.read([("t", b"k")]) == [b"v"]
+        assert await read(engine, "t", b"k") == [b"v"]
         await engine.close()
 
 
@@ -235,16 +244,23 @@ def test_ranges_within_a_stripe_ask_for_that_stripe_alone(tmp_path: Path) -> Non
     with SharedState(tmp_path) as shared:
         shared.begin_commit(1, [b"ab1", b"cd"])
         shared.begin_commit(2, [b"ef", b"x", b""])
-        assert shared.newest_commit([("t", b"ab2")]) == 1
-        assert shared.newest_commit([("t", b"ab"), ("u", b"ef3"), ("t", b"zz")]) == 2
-        assert shared.newest_commit([("t", b"zz")]) == 0
-        assert shared.newest_commit([("t", b"")]) == shared.newest_commit([("t", b"x")]) == 2
+        assert shared.newest_commit([("t", SHARD, b"ab2")]) == 1
+        assert (
+            shared.newest_commit([("t", SHARD, b"ab"), ("u", SHARD, b"ef3"), ("t", SHARD, b"zz")])
+            == 2
+        )
+        assert shared.newest_commit([("t", SHARD, b"zz")]) == 0
+        assert (
+            shared.newest_commit([("t", SHARD, b"")])
+            == shared.newest_commit([("t", SHARD, b"x")])
+            == 2
+        )
         assert shared.newest_between(b"ab", b"ab\xff") == 1
         assert shared.newest_between(b"zz", b"zz\xff") == 0
         assert shared.newest_between(b"ab", b"cd") == 2
         assert shared.newest_between(b"", b"\xff") == shared.newest_between(b"a", b"ab") == 2
         shared.begin_commit(3, None)
-        assert shared.newest_commit([("t", b"zz")]) == 3
+        assert shared.newest_commit([("t", SHARD, b"zz")]) == 3
         assert shared.synced() == 0
 
 

@@ -14,6 +14,7 @@ from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from hashrange.errors import CorruptionError, EngineError, StorageFullError, UnknownOutcomeError
 from tests.engine.decisions import increment, plain, put
+from tests.engine.reading import read, rows_of
 from tests.faults.power import IN_THREAD, ON_LOOP, Recorder, images, restore
 
 IMAGES_LATER = 3
@@ -60,14 +61,11 @@ def with_engine(
 
 
 async def keys_of(engine: SqliteEngine) -> list[bytes]:
-    rows, _ = await engine.range(
-        "t", b"", b"\xff", reverse=False, rows_max=1 << 20, bytes_max=1 << 40
-    )
-    return [key for key, _ in rows]
+    return [key for key, _ in await rows_of(engine)]
 
 
 def keys_in(path: Path) -> list[bytes]:
-    async def read() -> list[bytes]:
+    async def read_keys() -> list[bytes]:
         engine = SqliteEngine.open(path)
         try:
             return await keys_of(engine)
@@ -76,7 +74,7 @@ def keys_in(path: Path) -> list[bytes]:
 
     lock = acquire_directory(path)
     try:
-        return asyncio.run(read())
+        return asyncio.run(read_keys())
     finally:
         lock.release()
 
@@ -89,16 +87,17 @@ def test_a_failing_sync_fails_the_whole_batch_and_nothing_of_it_is_seen(
         results = await asyncio.gather(
             engine.write(put("t", b"a", b"1")),
             engine.write(put("t", b"b", b"1")),
-            engine.write(plain(creates=["u"], epoch_step=True)),
+            engine.write(plain(creates=["u"], raises=[("t", 1)], announced=True)),
+            engine.write(plain(appends=[("t", b"", b"")], fences=[("t", 1)])),
             return_exceptions=True,
         )
-        assert [type(result) for result in results] == [EngineError] * 3
-        assert len({id(result) for result in results}) == 3
+        assert [type(result) for result in results] == [EngineError] * 4
+        assert len({id(result) for result in results}) == 4
         assert await keys_of(engine) == [b"before"]
-        assert engine.epoch() == 0
+        assert engine.counter() == 0
         with pytest.raises(EngineError, match="no store"):
             await engine.write(put("u", b"k", b"v"))
-        await engine.write(put("t", b"c", b"1"))
+        await engine.write(plain(puts=[("t", b"c", b"1")], fences=[("t", 0)]))
         assert await keys_of(engine) == [b"before", b"c"]
 
     with_engine(tmp_path / "data", recorder, test)
@@ -217,11 +216,11 @@ def test_damage_is_reported_as_corruption(tmp_path: Path) -> None:
             await engine.write(plain(puts=puts))
         await engine.close()
 
-    async def read() -> None:
+    async def read_all() -> None:
         engine = SqliteEngine.open(path)
         try:
             for number in range(2000):
-                await engine.read([("t", b"%06d" % number)])
+                await read(engine, "t", b"%06d" % number)
         finally:
             await engine.close()
 
@@ -234,5 +233,5 @@ def test_damage_is_reported_as_corruption(tmp_path: Path) -> None:
         content[start : start + 100] = b"\xa5" * 100
     database.write_bytes(content)
     with pytest.raises(CorruptionError):
-        asyncio.run(read())
+        asyncio.run(read_all())
     lock.release()

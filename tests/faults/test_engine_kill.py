@@ -16,6 +16,7 @@ from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
 from tests.engine.decisions import plain
 from tests.engine.processes import CONTEXT, append_until_killed
+from tests.engine.reading import rows_of, tally
 
 ROUNDS = int(os.environ.get("HASHRANGE_KILL_ROUNDS", "12"))
 SEED = int(os.environ.get("HASHRANGE_SEED", "1"))
@@ -47,15 +48,11 @@ async def check(path: Path, acknowledged: dict[int, int]) -> None:
     engine = SqliteEngine.open(path)
 
     async def everything(store: str) -> dict[bytes, bytes]:
-        rows, _ = await engine.range(
-            store, b"", b"\xff", reverse=False, rows_max=1 << 40, bytes_max=1 << 50
-        )
-        return dict(rows)
+        return dict(await rows_of(engine, store))
 
-    rows, copies, counts = [await everything(store) for store in ("rows", "copies", "counts")]
-    log = await everything("log")
-    tally = await engine.tally("rows")
-    sequence = engine.sequence()
+    rows, copies, counts = [await everything(store) for store in ("t.rows", "t.copies", "t")]
+    log = await everything("t.log")
+    counted = await tally(engine, "t.rows")
     await engine.close()
     total = int(counts.pop(b"total", b"0"))
     lanes = {int(key[4:]): int(count) for key, count in counts.items()}
@@ -68,16 +65,15 @@ async def check(path: Path, acknowledged: dict[int, int]) -> None:
     assert copies.keys() == expected
     assert total == len(expected)
     assert [int.from_bytes(key, "big") for key in log] == list(range(1, total + 1))
-    assert sequence == total
     by_lane = sorted(log.values(), key=lambda row: row[:3])
     assert by_lane == sorted(expected), "a lane's appends are out of order"
-    assert tally == (total, 10 * total)
+    assert counted == (total, 10 * total)
     acknowledged.update(lanes)
 
 
 async def prepare(path: Path) -> None:
     engine = SqliteEngine.open(path)
-    await engine.write(plain(creates=["rows", "copies", "counts", "log"]))
+    await engine.write(plain(creates=["t", "t.rows", "t.copies", "t.log"]))
     await engine.close()
 
 

@@ -19,7 +19,8 @@ from hashrange.engine.sqlite.engine import (
     acquire_directory,
 )
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
-from tests.engine.decisions import Rows, Write, plain
+from tests.engine.decisions import SHARD, Rows, Write, plain
+from tests.engine.reading import numbers_of, page, read, rows_of, tally
 from tests.faults.power import IN_THREAD, ON_LOOP, Event, Recorder, Told, images, restore
 
 IMAGES = int(os.environ.get("HASHRANGE_POWER_IMAGES", "60"))
@@ -36,13 +37,14 @@ def numbered(number: int, dice: random.Random) -> Write:
     def decide(rows: Rows) -> Changes:
         changes = Changes()
         key = b"%06d" % number
-        changes.puts.append(("t", key, value))
-        changes.puts.append(("u", key[::-1], value[:100]))
-        changes.puts.append(("t", b"count", b"%d" % (int(rows[0] or b"0") + 1)))
+        changes.puts.append(("t", SHARD, key, value))
+        changes.puts.append(("u", SHARD, key[::-1], value[:100]))
+        changes.puts.append(("t", SHARD, b"count", b"%d" % (int(rows[0] or b"0") + 1)))
+        changes.appends.append(("u.log", SHARD, b"", key))
         changes.tallies.append(("t", 1, 1))
         return changes
 
-    return Write(decide, [("t", b"count")])
+    return Write(decide, [("t", SHARD, b"count")])
 
 
 async def run_load(
@@ -60,7 +62,7 @@ async def run_load(
         )
         for _ in range(recorder.engines)
     ]
-    await engines[0].write(plain(creates=["t", "u"]))
+    await engines[0].write(plain(creates=["t", "u", "u.log"]))
     recorder.mishaps = mishaps
 
     async def work(writer: int) -> None:
@@ -108,12 +110,12 @@ async def surviving(path: Path) -> set[int]:
     engine = SqliteEngine.open(path)
     found = {}
     for store in ("t", "u"):
-        rows, _ = await engine.range(
-            store, b"0", b"A", reverse=False, rows_max=1 << 30, bytes_max=1 << 40
-        )
+        rows, _ = await page(engine, store, lower=b"0", upper=b"A")
         found[store] = dict(rows)
-    count = (await engine.read([("t", b"count")]))[0]
-    tally = await engine.tally("t")
+    (count,) = await read(engine, "t", b"count")
+    counted = await tally(engine, "t")
+    logged = {int(key) for _, key in await rows_of(engine, "u.log")}
+    order = await numbers_of(engine, "u.log")
     await engine.write(plain(creates=["t"], puts=[("t", b"afterwards", b"")]))
     await engine.close()
     lock.release()
@@ -121,7 +123,9 @@ async def surviving(path: Path) -> set[int]:
     assert {int(key[::-1]) for key in found["u"]} == numbers
     assert all(found["t"][key][:100] == found["u"][key[::-1]] for key in found["t"])
     assert int(count or b"0") == len(numbers)
-    assert tally == (len(numbers), len(numbers))
+    assert counted == (len(numbers), len(numbers))
+    assert logged == numbers
+    assert order == list(range(1, len(numbers) + 1))
     return numbers
 
 

@@ -66,9 +66,9 @@ def running(command: Sequence[str], port: int, cwd: str | None = None) -> Iterat
 
 
 @contextlib.contextmanager
-def hashrange(*flags: str) -> Iterator[str]:
+def hashrange(*flags: str, module: str = "hashrange") -> Iterator[str]:
     """Run Hashrange in memory with further serve flags; yields its URL."""
     port = free_port()
-    command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", str(port)]
+    command = [sys.executable, "-m", module, "serve", "--in-memory", "--port", str(port)]
     with running([*command, *flags], port) as url:
         yield url

@@ -123,10 +123,73 @@ def test_a_gzip_body_is_inflated(client):
     assert json.loads(client.call(body=body, Content_Encoding="gzip")[2])["Request"] == {"A": 1}
 
 
-def test_a_broken_gzip_body_is_a_serialization_error(client):
-    status, _, body = client.call(body=b"no gzip", Content_Encoding="gzip")
-    assert status == 400
-    assert json.loads(body) == {"__type": "com.amazon.coral.service#SerializationException"}
+@pytest.mark.parametrize("coding", ["gzip", "X-GZIP"])
+def test_members_of_a_gzip_body_are_joined(client, coding):
+    body = gzip.compress(b'{"A"') + gzip.compress(b":") + gzip.compress(b"1}")
+    assert json.loads(client.call(body=body, Content_Encoding=coding)[2])["Request"] == {"A": 1}
+
+
+def test_a_deflated_body_is_inflated(client):
+    body = zlib.compress(b'{"A":1}')
+    assert json.loads(client.call(body=body, Content_Encoding="deflate")[2])["Request"] == {"A": 1}
+
+
+def test_an_identical_body_is_left_as_it_is(client):
+    assert client.call(body=b'{"A":1}', Content_Encoding="identity")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("br", b"{}"),
+        ("gzip, gzip", b"{}"),
+        ("gzip", b"{}"),
+        ("gzip", gzip.compress(b"{}")[:-1]),
+        ("gzip", gzip.compress(b"{}") + b"rest"),
+        ("gzip", b""),
+        ("deflate", gzip.compress(b"{}")),
+        ("deflate", zlib.compress(b"{}") + b"rest"),
+    ],
+)
+def test_a_body_that_cannot_be_decoded_is_an_internal_failure(client, coding, body):
+    status, _, answer = client.call(body=body, Content_Encoding=coding)
+    assert status == 500
+    assert json.loads(answer) == {"__type": "com.amazon.coral.service#InternalFailure"}
+    assert client.call()[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("br, deflate, gzip", "gzip"),
+        ("gzip;q=0.1, deflate;q=0.2", "deflate"),
+        ("GZIP ; q=1.0", "gzip"),
+        ("gzip;q=0, deflate;q=0", None),
+        ("gzip;q=much", None),
+        ("identity", None),
+        ("br", None),
+        ("*", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_large_answer_is_compressed_for_who_accepts_it(client, accepted, coding):
+    status, headers, body = client.call("Large", b'{"Bytes":5000}', Accept_Encoding=accepted)
+    assert (status, headers.get("content-encoding")) == (200, coding)
+    assert headers["x-amz-crc32"] == str(zlib.crc32(body))
+    assert (len(body) < 5000) == (coding is not None)
+    plain = zlib.decompress(body, 32 + zlib.MAX_WBITS) if coding else body
+    assert json.loads(plain) == {"Large": "x" * 5000}
+
+
+def test_an_answer_of_four_kilobytes_is_not_compressed(client):
+    around = len(b'{"Large":""}')
+    for size, coding in ((4096, None), (4097, "gzip")):
+        request = b'{"Bytes":%d}' % (size - around)
+        headers = client.call("Large", request, Accept_Encoding="gzip")[1]
+        assert headers.get("content-encoding") == coding
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -89,19 +89,36 @@ class Route:
 class Operation:
     """One API operation: its name, the shape of its request, its handler, and its service.
 
-    The service that lists the operation sets `service`.
+    The service that lists the operation sets `service`. `empty_body` is the body of an answer that
+    says nothing.
     """
 
-    __slots__ = ("_handler", "check", "check_values", "name", "route", "service", "shape")
+    __slots__ = (
+        "_handler",
+        "check",
+        "check_values",
+        "empty_body",
+        "name",
+        "route",
+        "service",
+        "shape",
+    )
 
     service: Service
 
     def __init__(
-        self, name: str, shape: RequestShape, handler: Handler, route: Route | None = None
+        self,
+        name: str,
+        shape: RequestShape,
+        handler: Handler,
+        route: Route | None = None,
+        *,
+        empty_body: bytes = b"{}",
     ) -> None:
         self.name = name
         self.shape = shape
         self.route = route
+        self.empty_body = empty_body
         self.check = shape.check
         self.check_values = shape.check_values
         self._handler = handler

@@ -19,6 +19,7 @@ from hashrange.expressions.update_operands import (
 )
 from hashrange.limits import NESTING_LEVELS_MAX
 from hashrange.model import numbers
+from hashrange.model.sets import sort_members
 from hashrange.model.values import Item, Value
 
 INVALID_PATH: Final = "The document path provided in the update expression is invalid for update"
@@ -88,8 +89,8 @@ class AddAction:
         elif kind == "L":
             sum_or_union = existing + content
         else:
-            members = set(existing)
-            sum_or_union = existing + [member for member in content if member not in members]
+            sum_or_union = list({*existing, *content})
+            sort_members(kind, sum_or_union)
         assign(new, self.path, {kind: sum_or_union})
 
 

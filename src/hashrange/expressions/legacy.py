@@ -33,7 +33,7 @@ from hashrange.expressions.projections import Projection
 from hashrange.expressions.update_operands import GivenValue
 from hashrange.expressions.updates import TYPE_NAMES, Action, Update, order_actions
 from hashrange.model.comparison import compare
-from hashrange.model.values import Value, check_value
+from hashrange.model.values import Value, check_name, check_value
 
 _INVALID: Final = "One or more parameter values were invalid: "
 _MISMATCH: Final = "Type mismatch for attribute to update"
@@ -70,6 +70,7 @@ def read_expected(expected: Mapping[str, Any], operator: str | None, wording: in
     """Translate Expected."""
     conditions: dict[str, tuple[str, Sequence[Value]]] = {}
     for attribute, entry in expected.items():
+        check_name(attribute)
         conditions[attribute] = _read_expectation(attribute, entry, wording)
     return _join(conditions, operator)
 
@@ -130,6 +131,7 @@ def read_conditions(
         for operand in condition.get("AttributeValueList") or ():
             check_value(operand, wording)
     for attribute, condition in conditions.items():
+        check_name(attribute)
         operands = condition.get("AttributeValueList") or []
         _check_operands(condition["ComparisonOperator"], operands)
         checked[attribute] = condition["ComparisonOperator"], operands
@@ -228,8 +230,7 @@ def read_attribute_updates(updates: Mapping[str, Any], wording: int) -> Update:
         if update.get("Value") is not None:
             check_value(update["Value"], wording)
     for attribute, update in updates.items():
-        if not attribute:
-            raise ValidationException("Empty attribute name")
+        check_name(attribute)
         actions.append(_read_action(values, attribute, update))
     touched = Projection(tuple([(attribute,) for attribute in updates]))
     return Update(order_actions(actions), touched, values)
@@ -265,6 +266,7 @@ def read_attributes_to_get(names: Sequence[str]) -> Projection:
     """Translate AttributesToGet."""
     seen: set[str] = set()
     for name in names:
+        check_name(name)
         if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
         seen.add(name)

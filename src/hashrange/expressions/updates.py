@@ -115,6 +115,14 @@ class Update:
         """The bytes UpdateItem counts for the expression itself; legacy updates cost nothing."""
         return 0 if self._charge is None else self._charge.total(self._values)
 
+    @property
+    def only_takes_away(self) -> bool:
+        """Whether it has only REMOVE and DELETE actions: it does nothing to an absent item."""
+        actions = self._actions
+        return bool(actions) and all(
+            isinstance(action, RemoveAction | DeleteAction) for action in actions
+        )
+
     def apply(self, item: Item) -> Item:
         """Return the updated item; the given one is left as it is."""
         new = item.copy()

@@ -2,17 +2,21 @@
 
 Promise: for two values of one type, the order of their encodings is the order of the values, and
 no encoding is the beginning of another, so that encodings can be joined. A key is the placement
-(a hash of the partition part) and the encoded parts. The format with test vectors is in
-docs/internals/keys.md; changing it makes stored tables unreadable.
+(a hash of the partition part, which gives a scan the order it has on AWS) and the encoded parts.
+The format with test vectors is in docs/internals/keys.md; changing it makes stored tables
+unreadable.
 """
 
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64, hexlify, unhexlify
 from collections.abc import Sequence
-from struct import Struct
 from typing import Final
-from zlib import crc32
+
+try:  # Python's own takes half as long for a short text as OpenSSL's, which hashlib prefers.
+    from _md5 import md5  # type: ignore[import-not-found]  # it has no stub
+except ImportError:
+    from hashlib import md5
 
 from hashrange.limits import NUMBER_EXPONENT_MIN, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.numbers import plain
@@ -44,7 +48,17 @@ _NEGATIVE_DIGITS_BACK: Final = bytes(max(254 - byte, 0) for byte in range(256))
 _LAST: Final = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
 
 
-_pack_placement: Final = Struct(">I").pack
+# What is hashed begins with this word, on AWS as here.
+_HASHED_FIRST: Final = b"Outliers"
+# Numbers as they are hashed: an exponent of 100, then a byte for each digit of base 100.
+_HASHED_ZERO: Final = b"\x80"
+_HASHED_POSITIVE: Final = 0xC1
+_HASHED_NEGATIVE: Final = 0x3E
+_HASHED_NEGATIVE_END: Final = b"\x66"
+_HASHED_PAIRS_MAX: Final = 20
+# From two digits in binary-coded decimal to the byte of their pair.
+_POSITIVE_PAIRS: Final = bytes(min(10 * (byte >> 4) + (byte & 15) + 1, 255) for byte in range(256))
+_NEGATIVE_PAIRS: Final = bytes(max(101 - 10 * (byte >> 4) - (byte & 15), 0) for byte in range(256))
 
 
 def encode_part(type: str, value: Value) -> bytes:
@@ -99,16 +113,61 @@ def successor(prefix: bytes) -> bytes:
     return body[:-1] + bytes((body[-1] + 1,))
 
 
-def placement(encoded: bytes) -> bytes:
-    """Return the bytes that scatter partitions over the key space: a hash of the partition part."""
-    return crc32(encoded).to_bytes(PLACEMENT_BYTES, "big")
+def placement(content: bytes) -> bytes:
+    """Return the bytes that scatter partitions over the key space: a hash of the partition key."""
+    digest: bytes = md5(_HASHED_FIRST + content, usedforsecurity=False).digest()
+    return digest[:PLACEMENT_BYTES]
+
+
+def hashed_content(type: str, value: Value) -> bytes:
+    """Return what the placement of a partition key attribute is made from."""
+    if type == "S":
+        text: str = value["S"]
+        return text.encode()
+    return a2b_base64(value["B"]) if type == "B" else _hashed_number(value["N"])
+
+
+def _hashed_number(text: str) -> bytes:
+    if text.isdecimal():
+        if text == "0":
+            return _HASHED_ZERO
+        pairs = unhexlify("0" + text if len(text) & 1 else text)
+        head = bytes((_HASHED_POSITIVE + len(pairs) - 1,))
+        return head + pairs.rstrip(_NUL).translate(_POSITIVE_PAIRS)
+    negative = text[0] == "-"
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
+    if whole == "0":
+        whole = ""
+    elif len(whole) & 1:
+        whole = "0" + whole
+    if len(fraction) & 1:
+        fraction += "0"
+    pairs = unhexlify(whole + fraction).rstrip(_NUL)
+    exponent = len(whole) // 2 - 1
+    if not whole:
+        exponent -= len(pairs)
+        pairs = pairs.lstrip(_NUL)
+        exponent += len(pairs)
+    if not negative:
+        return bytes((_HASHED_POSITIVE + exponent,)) + pairs.translate(_POSITIVE_PAIRS)
+    end = _HASHED_NEGATIVE_END if len(pairs) < _HASHED_PAIRS_MAX else b""
+    return bytes((_HASHED_NEGATIVE - exponent,)) + pairs.translate(_NEGATIVE_PAIRS) + end
+
+
+def partition_start(parts: Sequence[KeyPart], values: Sequence[Value]) -> bytes:
+    """Return what the keys of a partition begin with: its placement and its encoded attributes."""
+    content = encoded = b""
+    for part, value in zip(parts, values, strict=True):
+        content += hashed_content(part.type, value)
+        encoded += encode_part(part.type, value)
+    return placement(content) + encoded
 
 
 def item_key(parts: tuple[KeyPart, ...], key: Item) -> bytes:
     """Return the key of the item with these key attributes in a table with these key parts."""
     part = parts[0]
-    partition = encode_part(part.type, key[part.name])
-    hashed = crc32(partition).to_bytes(PLACEMENT_BYTES, "big") + partition
+    value = key[part.name]
+    hashed = placement(hashed_content(part.type, value)) + encode_part(part.type, value)
     if len(parts) == 1:
         return hashed
     part = parts[1]
@@ -128,8 +187,8 @@ def plain_key(table: Table, item: Item) -> bytes | None:
             content = value["S"]
             if not content or len(value) != 1 or _NUL_CHARACTER in content:
                 return None
-            part = content.encode() + _END
-            encoded = encoded + part if encoded else _pack_placement(crc32(part)) + part
+            part = content.encode()
+            encoded = (encoded or placement(part)) + part + _END
     except (AttributeError, KeyError, TypeError):
         return None
     return encoded if 0 < len(encoded) <= SORT_KEY_BYTES_MAX else None
@@ -141,18 +200,16 @@ def index_key(index: Index, table: Table, item: Item) -> bytes | None:
     Items older than the index may hold what the index cannot: another type, an empty value, or one
     that is too long. Those are not in it.
     """
-    encoded = b""
+    values: list[Value] = []
     for part in index.partition:
         value = item.get(part.name)
         if value is None or not value.get(part.type):
             return None
-        encoded += encode_part(part.type, value)
-    if len(encoded) > PARTITION_KEY_BYTES_MAX and (
-        _size(index.partition, item) > PARTITION_KEY_BYTES_MAX
-    ):
-        return None
-    encoded = crc32(encoded).to_bytes(PLACEMENT_BYTES, "big") + encoded
+        values.append(value)
+    encoded = partition_start(index.partition, values)
     start = len(encoded)
+    if start > PARTITION_KEY_BYTES_MAX and _size(index.partition, item) > PARTITION_KEY_BYTES_MAX:
+        return None
     for part in index.sort:
         value = item.get(part.name)
         if value is None or not value.get(part.type):

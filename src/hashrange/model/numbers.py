@@ -142,13 +142,11 @@ def subtract(left: str, right: str) -> str:
 
 
 def _store(text: str) -> str:
-    """Return the canonical text of a result; its magnitude is checked before its digits."""
-    if is_canonical(text):
-        return text
-    _, digits, exponent = _read(text)
-    if digits:
-        _check_exponent(exponent)
-    return normalize(text)
+    """Return the canonical text of a result; AWS says of any it cannot store that it overflows."""
+    try:
+        return normalize(text)
+    except ValidationException:
+        raise ValidationException(_OVERFLOW) from None
 
 
 def size(text: str) -> int:

@@ -28,7 +28,10 @@ KeySchema = list[dict[str, str]]
 
 @dataclass(slots=True)
 class Throughput:
-    """Provisioned capacity and the memory of its changes; zero units when on demand."""
+    """Provisioned capacity and the memory of its changes; zero units when on demand.
+
+    `before` is what is described while the change to it is going on.
+    """
 
     read_units: int = 0
     write_units: int = 0
@@ -36,6 +39,11 @@ class Throughput:
     decreased_at: float | None = None
     decreases: int = 0
     decreases_day: int = 0  # days since 1970 (UTC) to which `decreases` belongs
+    before: Throughput | None = None
+
+    def described(self, status: str) -> Throughput:
+        """Return what is described of a table, or its index, while the table has this status."""
+        return self.before if self.before is not None and status == "UPDATING" else self
 
 
 @dataclass(slots=True)
@@ -212,10 +220,10 @@ def unpack_record(row: bytes) -> TableRecord:
 def _table_record(members: dict[str, Any]) -> TableRecord:
     indexes = []
     for index in members["indexes"]:
-        throughput = Throughput(**index.pop("throughput"))
+        throughput = _throughput(index.pop("throughput"))
         indexes.append(IndexRecord(throughput=throughput, **index))
     members["indexes"] = indexes
-    members["throughput"] = Throughput(**members["throughput"])
+    members["throughput"] = _throughput(members["throughput"])
     if members.get("time_to_live") is not None:
         members["time_to_live"] = TimeToLive(**members["time_to_live"])
     if members.get("stream") is not None:
@@ -227,6 +235,11 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         for label, policy in members.get("stream_policies", {}).items()
     }
     return TableRecord(**members)
+
+
+def _throughput(members: dict[str, Any]) -> Throughput:
+    before = members.pop("before", None)
+    return Throughput(before=None if before is None else _throughput(before), **members)
 
 
 def make_table(record: TableRecord) -> Table:

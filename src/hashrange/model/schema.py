@@ -12,6 +12,10 @@ from typing import Final, final
 # Names of stores within the space of a table.
 COLLECTIONS: Final = ".c"
 EXPIRY: Final = ".x"
+# Only where the engine cannot change several shards in one step.
+LOCKS: Final = ".k"
+# Only where the engine cannot change global index rows in the step of their item.
+QUEUE: Final = ".q"
 
 
 @final
@@ -112,6 +116,7 @@ class Table:
         "fences",
         "filling",
         "has_derived_rows",
+        "has_locks",
         "id",
         "indexes",
         "key_names",
@@ -121,6 +126,7 @@ class Table:
         "partition",
         "parts",
         "policy",
+        "queue_store",
         "region",
         "shards",
         "sort",
@@ -178,6 +184,10 @@ class Table:
         # Whether a write must know the attributes the item had before.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when nobody wants to know of changes
+        # Whether items may be locked by transactions, and where changes of global index rows are
+        # left for the follower; set by the catalog if the engine needs it.
+        self.has_locks = False
+        self.queue_store = ""
         # The version of the table this object shows; decisions built on it carry it.
         self.fences = ((store, version),)
         # Its resource policy, those of its streams by label, and its tags by names in lower case:

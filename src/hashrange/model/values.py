@@ -22,6 +22,7 @@ from typing import Any, Final, final
 from hashrange.errors import ClientError, SerializationException, ValidationException
 from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.model import numbers
+from hashrange.model.sets import sort_members
 from hashrange.model.wire_types import base64_refusal, check_types, mistyped
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Item",
     "Value",
     "check_item",
+    "check_name",
     "check_types",
     "check_value",
     "check_values",
@@ -258,7 +260,9 @@ def _plain_rest(value: Value) -> int:
     (kind,) = value
     content = value[kind]
     if kind == "SS" and type(content) is list and 0 < len(content) == len(set(content)):
-        return _texts_size(content)
+        size = _texts_size(content)
+        sort_members(kind, content)
+        return size
     if kind in _SET_MEMBERS:
         return _check_set(value, kind, content)
     if kind in _TYPES:
@@ -278,12 +282,16 @@ def _check_map(content: _Unchecked, level: int) -> int:
     for name, value in content.items():
         size += len(name.encode()) + _check_value(value, level)
     if size > ATTRIBUTE_NAME_BYTES_MAX:
-        _check_names(content)
+        for name in content:
+            check_name(name)
     return size
 
 
-def _check_names(content: _Unchecked) -> None:
-    if any(len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX for name in content):
+def check_name(name: str) -> None:
+    """Refuse an attribute name that is empty or too long."""
+    if not name:
+        raise ValidationException(_EMPTY_NAME)
+    if len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX:
         raise ValidationException("Attribute name is too large, must be less than 65536 bytes")
 
 
@@ -396,6 +404,7 @@ def _check_set(value: Value, kind: str, content: object) -> int:
         content[position] = single[member_kind]
     if len(set(content)) != len(content):
         raise _duplicates(kind, content)
+    sort_members(kind, content)
     return size
 
 

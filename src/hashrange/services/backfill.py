@@ -26,8 +26,10 @@ from hashrange.errors import (
 from hashrange.model.keys import index_key
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
 from hashrange.model.schema import Index, Table
+from hashrange.services.index_follower import IndexFollower
 from hashrange.storage.catalog import Catalog, Edit, Editor, end_expiry_fill
 from hashrange.storage.expiry import change_expiry
+from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import index_address, index_row
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
 
@@ -51,6 +53,7 @@ class Backfill:
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
+        self._follower = IndexFollower(engine, catalog)
         self._counter = -1
         self._fills: list[Fill] = []
         self._items: dict[Fill, int] = {}  # how many this process has looked at
@@ -69,6 +72,8 @@ class Backfill:
         counter = self._engine.counter()
         if counter != self._counter:
             self._fills = await self._catalog.fills()
+            # An index of the same name may be another one now; positions tell what is filled.
+            self._filled.clear()
             self._counter = counter
         for fill in self._fills:
             try:
@@ -90,11 +95,14 @@ class Backfill:
             return False
         if fill not in self._items:
             _LOGGER.info("filling %s of table %s", target.title, table.arn)
+            # Writes that know nothing of the index must have ended.
+            await self._catalog.fence(record)
         for shard in range(table.shards):
             if (fill, shard) not in self._filled and await self._fill_shard(fill, target, shard):
                 return True
+        if table.queue_store:
+            await self._follower.drain(table.store, table.shards)
         await self._catalog.change(account, region, name, target.end)
-        self._filled -= {(fill, shard) for shard in range(table.shards)}
         items = self._items.pop(fill, 0)
         _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
         return True
@@ -113,12 +121,11 @@ class Backfill:
             bytes_max=_CHUNK_BYTES,
             consistency=STRONG,
         )
+        if rows:
+            await self._engine.write(target.chunk([key for key, _ in rows], place))
+            await self._report(fill, target, len(rows))
         if ended:
             self._filled.add((fill, shard))
-        if not rows:
-            return False
-        await self._engine.write(target.chunk([key for key, _ in rows], place))
-        await self._report(fill, target, len(rows))
         return not ended
 
     async def _report(self, fill: Fill, target: _Target, items: int) -> None:
@@ -250,6 +257,7 @@ class _IndexChunk:
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
+        indexed = Changes() if self._table.queue_store else changes
         index = self._index
         added = size = 0
         for position in range(self._count):
@@ -260,11 +268,13 @@ class _IndexChunk:
             key = index_key(index, self._table, item)
             if key is not None:
                 entry = index_row(index, item, row)
-                changes.puts.append((*index_address(index, key), entry))
+                indexed.puts.append((*index_address(index, key), entry))
                 added += 1
                 size += row_size(entry)
             changes.puts.append((*self.keys[position + self._count], b""))
         if added:
             changes.tallies.append((index.store, added, size))
+        if self._table.queue_store:
+            queue_changes(self._table, self._place[1], indexed, changes)
         changes.puts.append((*self._place, self.keys[self._count - 1][2]))
         return changes

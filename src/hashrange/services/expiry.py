@@ -30,7 +30,8 @@ from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key
 from hashrange.storage.items import item_row, read_items
-from hashrange.storage.writes import ExpireWrite, GroupWrite, ItemOutcome
+from hashrange.storage.transactions import write_batch
+from hashrange.storage.writes import ExpireWrite, ItemOutcome
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 
@@ -106,11 +107,11 @@ class Expiry:
                 keys = await self._take([key for key, _ in rows], table)
                 ended = ended and len(keys) == len(rows)
                 writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key in keys]
-                outcomes = await self._engine.write(
-                    GroupWrite(writes, is_transaction=False, now=self._clock.now())
-                )
-                assert isinstance(outcomes, list)
-                sweep.note(outcomes)
+                outcomes = await write_batch(self._engine, writes, self._clock.now())
+                done = [outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)]
+                sweep.note(done)
+                if len(done) < len(outcomes):
+                    rows, ended = [], True  # locked by a transaction; the next sweep finds them
         except StaleVersionError:
             return True
         except ResourceNotFoundException:

@@ -31,6 +31,7 @@ from hashrange.model.records import TableRecord
 from hashrange.model.streams import ShardRecord, StreamRecord
 from hashrange.storage.catalog import Catalog, Edit
 from hashrange.storage.log import change_span, change_time
+from hashrange.storage.stream_marks import write_marks
 from hashrange.storage.streams import (
     MarkRemoval,
     StreamRemoval,
@@ -38,6 +39,7 @@ from hashrange.storage.streams import (
     all_streams,
     mark_keys,
     mark_shards,
+    read_bounds,
 )
 
 _LOGGER = logging.getLogger("hashrange.streams")
@@ -45,6 +47,8 @@ _LOGGER = logging.getLogger("hashrange.streams")
 _CHUNK_ROWS: Final = 200
 _CHUNK_BYTES: Final = 1 << 18
 _FOREVER: Final = float("inf")
+_GONE_VERSION: Final = 1 << 62
+"""A version of a table that is gone: above all that it had."""
 
 # A shard is busy when its newest records came faster than a shard should take them; it is split
 # when it was so every time it was looked at for a minute.
@@ -68,6 +72,7 @@ class StreamKeeper:
         self._streams: list[StreamRecord] = []
         self._trim_at: dict[Shard, float] = {}  # not before which there is something to drop
         self._emptied: set[Shard] = set()
+        self._marked: set[tuple[Shard, bool]] = set()  # shards with their marks, and if closed
         self._busy: dict[Shard, int] = {}  # how often in a row a shard was found busy
         self._watch_at = 0.0
         self._due_at = 0.0
@@ -110,6 +115,7 @@ class StreamKeeper:
         self._trim_at = {shard: time for shard, time in self._trim_at.items() if shard in known}
         self._busy = {shard: times for shard, times in self._busy.items() if shard in known}
         self._emptied &= known
+        self._marked = {(shard, closed) for shard, closed in self._marked if shard in known}
 
     async def _keep(self, stream: StreamRecord, now: float) -> bool:
         """Do what is due for a stream, one piece; tell whether anything was."""
@@ -118,6 +124,7 @@ class StreamKeeper:
             self._streams.remove(stream)
             _LOGGER.info("stream %s is forgotten", stream.arn)
             return True
+        await self._repair_marks(stream, now)
         if stream.disabled_at is not None:
             self._note_due(stream.disabled_at + STREAM_RETENTION_SECONDS)
         elif self._needs_new_shards(stream, now):
@@ -132,6 +139,27 @@ class StreamKeeper:
                     return True
             self._note_due(trim_at)
         return False
+
+    async def _repair_marks(self, stream: StreamRecord, now: float) -> None:
+        """Make the marks that are missing because a process died after changing the catalog."""
+        shards = [shard for shard in stream.shards if shard.is_kept(now)]
+        wanted = {((stream.store, shard.number), shard.closed_at is not None) for shard in shards}
+        if self._engine.capabilities.atomic_across_shards or wanted <= self._marked:
+            return
+        bounds = await read_bounds(self._engine, stream)
+        missing = Edit(None)
+        for shard in shards:
+            if not bounds[shard.number].first:
+                mark_shards(missing, stream, closed=[], opened=[shard])
+            if shard.closed_at is not None and bounds[shard.number].last is None:
+                mark_shards(missing, stream, closed=[shard], opened=[])
+        if missing.marks:
+            record = await self._catalog.find(stream.account, stream.region, stream.table)
+            is_there = record is not None and record.store == stream.space
+            version = record.version if record is not None and is_there else _GONE_VERSION
+            await self._engine.fence(stream.space, stream.store_shards, version)
+            await write_marks(self._engine, stream.store, missing.marks)
+        self._marked |= wanted
 
     def _note_due(self, time: float) -> None:
         self._due_at = min(self._due_at, time)

@@ -4,6 +4,7 @@ record row    := "t" world name             TableRecord as JSON
 count row     := "n" world                  how many tables the world has, in decimal
 fill row      := "b" world name 0 index     how far the filling of a new index has come
 expiry row    := "e" world name             nothing; there while items of the table expire
+index row     := "g" world name             nothing; there while its global indexes need a follower
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
 world         := account 0 region 0
 
@@ -16,19 +17,24 @@ at the records of tables once it has moved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
+from hashrange.engine.base import STRONG, Capabilities, Changes, Engine, Fence, RowKey
 from hashrange.errors import (
     AccessDeniedException,
     LimitExceededException,
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.limits import TABLE_NAME_CHARACTERS_MIN, TABLES_PER_ACCOUNT_MAX
+from hashrange.limits import (
+    TABLE_NAME_CHARACTERS_MAX,
+    TABLE_NAME_CHARACTERS_MIN,
+    TABLES_PER_ACCOUNT_MAX,
+)
 from hashrange.model.keys import successor
 from hashrange.model.records import (
     TIME_TO_LIVE_FILL,
@@ -39,10 +45,21 @@ from hashrange.model.records import (
 )
 from hashrange.model.schema import Table
 from hashrange.model.streams import StreamRecord
+from hashrange.storage.catalog_sequels import (
+    Sequel,
+    equip,
+    extra_stores,
+    follow_up,
+    shared_stores,
+)
 from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
 
+_is_table: Final = re.compile(
+    r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
+    rf"[a-zA-Z0-9_.-]{{{TABLE_NAME_CHARACTERS_MIN},{TABLE_NAME_CHARACTERS_MAX}}}"
+).fullmatch
 _PAGE_ROWS: Final = 200
 _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
@@ -146,7 +163,7 @@ class Catalog:
             record = unpack_record(row)
             if record.gone_at is not None or self._clock.now() < record.active_at:
                 raise ResourceNotFoundException("Requested resource not found")
-            built = (row, make_table(record))
+            built = (row, equip(make_table(record), self._engine.capabilities))
             self._built[key] = built
         table = built[1]
         if self._counter == counter:
@@ -210,6 +227,24 @@ class Catalog:
         """Return the tables whose items expire: account, region and name."""
         return [(account, region, name) for account, region, name in await self._parts(b"e")]
 
+    async def indexed(self) -> dict[str, int]:
+        """Return the spaces of the tables whose global indexes need a follower, with shards."""
+        found: dict[str, int] = {}
+        for account, region, name in await self._parts(b"g"):
+            record = await self.find(account, region, name)
+            if record is not None:
+                found[record.store] = record.shards
+        return found
+
+    async def index_stores(self) -> set[str]:
+        """Return the stores of the global indexes that need a follower."""
+        found: set[str] = set()
+        for account, region, name in await self._parts(b"g"):
+            record = await self.find(account, region, name)
+            if record is not None and record.gone_at is None:
+                found.update(index.store for index in record.indexes if index.gone_at is None)
+        return found
+
     async def _parts(self, kind: bytes) -> list[list[str]]:
         """Return what the keys of all rows of a kind are made of."""
         found: list[list[str]] = []
@@ -235,20 +270,40 @@ class Catalog:
 
         What the editor raises refuses the change.
         """
-        decision = _RecordChange(account, region, name, edit, self._clock.now())
-        return await self._engine.write(decision)
+        capabilities = self._engine.capabilities
+        decision = _RecordChange((account, region, name), edit, self._clock.now(), capabilities)
+        outcome = await self._engine.write(decision)
+        if isinstance(outcome, Sequel):
+            await follow_up(self._engine, outcome)
+            return outcome.outcome
+        return outcome
+
+    async def fence(self, record: TableRecord) -> None:
+        """Have a table refuse what was built on earlier records, should that not be so yet."""
+        if not self._engine.capabilities.atomic_across_shards:
+            await self._engine.fence(record.store, record.shards, record.version)
 
 
 @final
 class _RecordChange:
     """The decision of one change to one record."""
 
-    __slots__ = ("_account", "_edit", "_name", "_now", "_region", "fences", "keys")
+    __slots__ = (
+        "_account",
+        "_capabilities",
+        "_edit",
+        "_name",
+        "_now",
+        "_region",
+        "fences",
+        "keys",
+    )
 
-    def __init__(self, account: str, region: str, name: str, edit: Editor, now: float) -> None:
-        self._account = account
-        self._region = region
-        self._name = name
+    def __init__(
+        self, where: tuple[str, str, str], edit: Editor, now: float, capabilities: Capabilities
+    ) -> None:
+        self._account, self._region, self._name = account, region, name = where
+        self._capabilities = capabilities
         self._edit = edit
         self._now = now
         # The decision sees the record itself, so it may be built on any version.
@@ -261,14 +316,19 @@ class _RecordChange:
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         before = _present(rows[0], self._now)
         # Now, because editors work in place.
-        counted, expired = _counts(before), _expires(before)
+        counted, expired, indexed = _counts(before), _expires(before), _is_indexed(before)
         version = 1 if before is None else before.version + 1
         edit = self._edit(before)
         changes = Changes(edit.outcome)
         changes.creates = edit.creates
-        if rows[0] is None and rows[1] is None:
-            changes.creates = [STORE, TOKEN_STORE, *edit.creates]  # perhaps the first table of all
+        if rows[0] is None and rows[1] is None:  # perhaps the first table of all
+            shared = shared_stores(self._capabilities)
+            changes.creates = [STORE, TOKEN_STORE, *shared, *edit.creates]
         changes.drops = edit.drops
+        if before is None and edit.record is not None:
+            changes.creates = changes.creates + extra_stores(edit.record, self._capabilities)
+        if before is not None and before.store in edit.drops:
+            changes.drops = changes.drops + extra_stores(before, self._capabilities)
         changes.is_announced = edit.is_seen_by_requests
         changed = edit.record or before
         if changed is not None and edit.is_seen_by_requests:
@@ -280,7 +340,10 @@ class _RecordChange:
             changes.deletes.append(self.keys[0])
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
-            self._list_expiring(changes, listed=not expired)
+            self._list(b"e", changes, listed=not expired)
+        is_indexed = _is_indexed(edit.record)
+        if is_indexed != indexed and not self._capabilities.indexes_in_step:
+            self._list(b"g", changes, listed=is_indexed)
         for index in edit.fills:
             changes.puts.append((STORE, 0, self._fill_key(index), b""))
         for index in edit.fills_ended:
@@ -290,6 +353,18 @@ class _RecordChange:
             row_key = stream_key(self._account, self._region, self._name, stream.label)
             changes.puts.append((STORE, 0, row_key, stream.pack()))
             changes.appends.extend((stream.store, shard, mark, b"") for shard, mark in edit.marks)
+        return changes if self._capabilities.atomic_across_shards else self._part(changes, changed)
+
+    def _part(self, changes: Changes, record: TableRecord | None) -> Changes:
+        """Leave to the sequel what is not in the catalog."""
+        sequel = Sequel(changes.outcome, self.keys[0], drops=changes.drops)
+        if record is not None and changes.fences:
+            sequel.fence = (record.store, record.shards, record.version)
+        if changes.appends:
+            marks = [(shard, mark) for _, shard, mark, _ in changes.appends]
+            sequel.marks = (changes.appends[0][0], marks)
+        changes.outcome = sequel
+        changes.drops, changes.fences, changes.appends = [], [], []
         return changes
 
     def _count(self, row: bytes | None, added: int, changes: Changes) -> None:
@@ -303,8 +378,8 @@ class _RecordChange:
             )
         changes.puts.append((*self.keys[1], b"%d" % count))
 
-    def _list_expiring(self, changes: Changes, *, listed: bool) -> None:
-        key = b"e" + _world(self._account, self._region) + self._name.encode()
+    def _list(self, kind: bytes, changes: Changes, *, listed: bool) -> None:
+        key = kind + _world(self._account, self._region) + self._name.encode()
         if listed:
             changes.puts.append((STORE, 0, key, b""))
         else:
@@ -320,6 +395,12 @@ def _counts(record: TableRecord | None) -> bool:
 
 def _expires(record: TableRecord | None) -> bool:
     return record is not None and record.gone_at is None and record.expires
+
+
+def _is_indexed(record: TableRecord | None) -> bool:
+    if record is None or record.gone_at is not None:
+        return False
+    return any(index.is_global for index in record.indexes)
 
 
 def _world(account: str, region: str) -> bytes:
@@ -355,6 +436,12 @@ def _present(row: bytes | None, now: float) -> TableRecord | None:
 
 def resolve_name(account: str, region: str, name: str) -> str:
     """Return the table name meant by a name or an ARN that an account uses in a region."""
+    if _is_table(name) is None:
+        # Only statements come here with such names; elsewhere the shapes of requests refuse them.
+        raise ValidationException(
+            "Invalid table/index name.  Table/index names must be between 3 and 255 characters "
+            "long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+        )
     if ":" in name:
         arn, _, name = name.partition("/")
         _, _, _, arn_region, arn_account, _ = arn.split(":")
@@ -365,11 +452,6 @@ def resolve_name(account: str, region: str, name: str) -> str:
             )
         if arn_region != region:
             raise ResourceNotFoundException("Requested resource not found")
-    elif len(name) < TABLE_NAME_CHARACTERS_MIN:
-        raise ValidationException(
-            "Invalid table/index name.  Table/index names must be between 3 and 255 characters "
-            "long, and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
-        )
     return name
 
 

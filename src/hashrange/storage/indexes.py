@@ -54,10 +54,10 @@ def change_indexes(
     table: Table,
     old: tuple[Item, bytes] | None,
     new: tuple[Item, bytes] | None,
-    changes: Changes,
+    changes: tuple[Changes, Changes],
     unmarked: tuple[Index, ...] = (),
 ) -> tuple[dict[str, int], int]:
-    """Add the index rows of one item change to `changes`.
+    """Add the index rows of one item change to `changes`, those of global indexes to the second.
 
     `unmarked` are the indexes being filled that do not hold the item's old row yet. Return the
     write units charged per index, and the change in bytes of the local indexes.
@@ -71,10 +71,11 @@ def change_indexes(
         new_key = index_key(index, table, new[0]) if new is not None else None
         if old_key is None and new_key is None:
             continue
-        units, rows, size = _change_index(index, (old_key, old), (new_key, new), changes)
+        target = changes[index.is_global]
+        units, rows, size = _change_index(index, (old_key, old), (new_key, new), target)
         if units:
             charges[index.name] = units
-            changes.tallies.append((index.store, rows, size))
+            changes[0].tallies.append((index.store, rows, size))
             if not index.is_global:
                 local_bytes += size
     return charges, local_bytes

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hashrange.engine.base import EVENTUAL, STRONG, Engine, RowKey, shard_of
 from hashrange.model.schema import Table
+from hashrange.storage.locked_reads import read_past_locks
 
 
 def item_row(table: Table, key: bytes) -> RowKey:
@@ -21,16 +22,13 @@ def consistency_of(is_consistent: bool) -> int:
 
 async def read_item(engine: Engine, row: RowKey, consistency: int) -> bytes | None:
     """Return the row of an item, if it is there."""
-    return (await engine.read((row,), consistency))[0]
+    return (await read_items(engine, (row,), consistency))[0]
 
 
 async def read_items(
     engine: Engine, rows: Sequence[RowKey], consistency: int
 ) -> list[bytes | None]:
     """Return the rows of items, each as it is when it is read."""
-    return await engine.read(rows, consistency)
-
-
-async def read_items_together(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
-    """Return the rows of items as they were at one moment."""
-    return await engine.read_together(rows)
+    if consistency == EVENTUAL or engine.capabilities.atomic_across_shards:
+        return await engine.read(rows, consistency)
+    return await read_past_locks(engine, rows)

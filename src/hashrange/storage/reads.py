@@ -16,7 +16,7 @@ from hashrange.engine.base import STRONG, Engine, Row, shard_of
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.key_conditions import KeyRange
 from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
-from hashrange.model.keys import encode_part, placement, prefix_part, successor
+from hashrange.model.keys import encode_part, partition_start, prefix_part, successor
 from hashrange.model.schema import KeyPart
 from hashrange.model.values import Item
 from hashrange.storage.layout import (
@@ -82,10 +82,7 @@ def query_span(
     reverse: bool,
 ) -> Span:
     """Return where the rows are that a key condition selects."""
-    head = b"".join(
-        encode_part(part.type, value) for part, value in zip(partition, keys.partition, strict=True)
-    )
-    start = placement(head) + head
+    start = partition_start(partition, keys.partition)
     for part, value in zip(sort, keys.sort_equal, strict=False):
         start += encode_part(part.type, value)
     if keys.operator is None:

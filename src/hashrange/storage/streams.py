@@ -118,7 +118,8 @@ async def read_bounds(
         if bounds is None:
             continue
         if kind == OPENED:
-            bounds.first = sequence_of(key)
+            # Marks are in order, and the first one counts; see storage/stream_marks.
+            bounds.first = bounds.first or sequence_of(key)
         elif kind == CLOSED:
             bounds.last = sequence_of(key)
         elif kind == TRIMMED:
@@ -228,6 +229,7 @@ async def read_changes(
     refused. The shard must be as it was found before this call: if it was closed then, all its
     changes are seen, and it ends with them.
     """
+    has_ended = await _has_ended(engine, stream, shard)
     if not from_horizon:
         await check_not_trimmed(engine, stream, shard, position)
     horizon = now - STREAM_RETENTION_SECONDS
@@ -260,13 +262,24 @@ async def read_changes(
                 page.changes.append(change)
             page.position = change.sequence + 1
         if ended:
-            if shard.closed_at is not None:
+            if has_ended:
                 page.position = None
             return page
         if room <= 0 or len(page.changes) >= changes_max:
             return page
         await asyncio.sleep(0)
     return page
+
+
+async def _has_ended(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> bool:
+    """Tell whether no change can come to a shard any more."""
+    if shard.closed_at is None:
+        return False
+    if engine.capabilities.atomic_across_shards:
+        return True
+    # Writes that do not know that the shard is closed are over when it is marked.
+    bounds = await read_bounds(engine, stream, shard)
+    return bounds[shard.number].last is not None
 
 
 async def check_not_trimmed(

@@ -21,8 +21,8 @@ from hashrange.limits import CLIENT_TOKEN_SECONDS
 
 TOKEN_STORE = "tokens"
 
-_DIGEST_BYTES = 32
-_ROW = struct.Struct(f"<d{_DIGEST_BYTES}s")
+DIGEST_BYTES = 32
+_ROW = struct.Struct(f"<d{DIGEST_BYTES}s")
 
 
 def window_key(now: float, name: str = "", *, back: int = 0) -> bytes:
@@ -31,17 +31,26 @@ def window_key(now: float, name: str = "", *, back: int = 0) -> bytes:
     return window.to_bytes(8, "big") + name.encode()
 
 
+def mismatch() -> IdempotentParameterMismatchException:
+    """Return the answer to another request with a token that was used before."""
+    return IdempotentParameterMismatchException(
+        "Idempotent parameter mismatch: the request does not match the one the "
+        "token was first used with"
+    )
+
+
 class TokenCheck:
     """Whether a request with a token is new, repeated, or another one with the same token."""
 
-    __slots__ = ("_digest", "_now", "keys")
+    __slots__ = ("_now", "digest", "keys", "name")
 
     def __init__(self, name: str, request: object, now: float) -> None:
         self.keys = (
             (TOKEN_STORE, 0, window_key(now, name)),
             (TOKEN_STORE, 0, window_key(now, name, back=1)),
         )
-        self._digest = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).digest()
+        self.name = name
+        self.digest = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).digest()
         self._now = now
 
     def admit(self, current: bytes | None, before: bytes | None) -> bytes | None:
@@ -52,10 +61,7 @@ class TokenCheck:
             time, digest = _ROW.unpack(row)
             if self._now - time > CLIENT_TOKEN_SECONDS:
                 continue
-            if digest != self._digest:
-                raise IdempotentParameterMismatchException(
-                    "Idempotent parameter mismatch: the request does not match the one the "
-                    "token was first used with"
-                )
+            if digest != self.digest:
+                raise mismatch()
             return None
-        return _ROW.pack(self._now, self._digest)
+        return _ROW.pack(self._now, self.digest)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import final
 
-from hashrange.engine.base import Changes, Engine, Fence, RowKey
+from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.errors import ItemCollectionSizeLimitExceededException, ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
@@ -21,9 +21,11 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
+from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
 
@@ -50,10 +52,35 @@ class ItemOutcome:
         self.collection_size = 0
 
 
+@final
+class Image:
+    """What a write wants its item to be.
+
+    `old` is the item before, if it had to be decoded; `new` the item after and its row, None when
+    there is none. `is_change` is False where there is nothing to record.
+    """
+
+    __slots__ = ("is_change", "matched", "new", "old")
+
+    def __init__(
+        self,
+        old: Item | None,
+        new: tuple[Item, bytes] | None,
+        *,
+        matched: bool = True,
+        is_change: bool = True,
+    ) -> None:
+        self.old = old
+        self.new = new
+        self.matched = matched
+        self.is_change = is_change
+
+
 class ItemWrite:
     """A put, update, delete or check of one item.
 
-    The decision it becomes part of sets its time, which decisions cannot ask for.
+    The decision it becomes part of sets its time, which decisions cannot ask for. `resolve` decides
+    what the item shall be, and `record` has the change done; `apply` does both.
     """
 
     __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
@@ -85,23 +112,28 @@ class ItemWrite:
             [index for index in self.table.filling if rows[self._mark_key(index)] is None]
         )
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
-        """Decide on the previous row; add what is to be done to `changes`."""
+    def resolve(self, row: bytes | None) -> Image:
+        """Return what the item shall be, given its previous row. Changes nothing."""
         raise NotImplementedError
 
-    def _change(
-        self,
-        old: tuple[Item, bytes] | None,
-        new: tuple[Item, bytes] | None,
-        rows: tuple[bytes | None, bytes | None],
-        changes: Changes,
-    ) -> ItemOutcome:
-        """Record the change of the item from one row to another, and of its index rows.
+    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+        """Decide on the previous row; add what is to be done to `changes`."""
+        image = self.resolve(row)
+        if not image.matched:
+            return ItemOutcome(row, None, matched=False)
+        if not image.is_change:
+            return ItemOutcome(row, row)
+        return self.record(row, image, changes)
 
-        `old` and `new` are only needed for tables with rows derived from items.
+    def record(self, row: bytes | None, image: Image, changes: Changes) -> ItemOutcome:
+        """Add the change of the item to its image to `changes`, with all rows derived from it.
+
+        The old item is only needed for tables with rows derived from items.
         """
-        old_row, new_row = rows
         table = self.table
+        old = None if row is None or image.old is None else (image.old, row)
+        new = image.new
+        old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
             changes.puts.append((*self.row_key, new_row))
@@ -110,7 +142,12 @@ class ItemWrite:
         added = (new_row is not None) - (old_row is not None)
         changes.tallies.append((table.store, added, outcome.collection_bytes))
         if table.indexes:
-            outcome.charges, local_bytes = change_indexes(table, old, new, changes, self.unmarked)
+            indexed = Changes() if table.queue_store else changes
+            outcome.charges, local_bytes = change_indexes(
+                table, old, new, (changes, indexed), self.unmarked
+            )
+            if table.queue_store:
+                queue_changes(table, self.row_key[1], indexed, changes)
             outcome.collection_bytes += local_bytes
             for index in self.unmarked:
                 changes.puts.append((*self._mark_key(index), b""))
@@ -120,6 +157,7 @@ class ItemWrite:
             change_expiry(table, self.row_key, before, after, changes)
         if table.stream is not None:
             items = (None if old is None else old[0], None if new is None else new[0])
+            rows = (old_row, new_row)
             if is_change(rows, items):
                 who = (self.time, self.by_service)
                 log_change(table, self.row_key, self.key_item, rows, who, changes)
@@ -140,14 +178,13 @@ class PutWrite(ItemWrite):
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None
         if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
-        before = None if row is None or old is None else (old, row)
-        return self._change(before, (self.key_item, self.row), (row, self.row), changes)
+            return Image(old, None, matched=False)
+        return Image(old, (self.key_item, self.row))
 
 
 @final
@@ -156,16 +193,13 @@ class DeleteWrite(ItemWrite):
 
     __slots__ = ()
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None
         if row is not None and (self.condition is not None or self.table.has_derived_rows):
             old = unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
-        if row is None:
-            return ItemOutcome(None, None)
-        before = None if old is None else (old, row)
-        return self._change(before, None, (row, None), changes)
+            return Image(old, None, matched=False)
+        return Image(old, None, is_change=row is not None)
 
 
 @final
@@ -188,7 +222,7 @@ class ExpireWrite(ItemWrite):
         item = {} if row is None else unpack_item(row)
         second = expiry_second(item.get(attribute))
         if row is not None and second is not None and second in self.expired:
-            return self._change((item, row), None, (row, None), changes)
+            return self.record(row, Image(item, None), changes)
         if second is None or expiry_key(second, self.key) != self.expiry_key:
             # The write that changed the item took the expiry row with it. Were one left behind all
             # the same, it would be found for ever.
@@ -203,15 +237,15 @@ class CheckWrite(ItemWrite):
 
     __slots__ = ()
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         item = {} if row is None else unpack_item(row)
         matched = self.condition is None or self.condition.matches(item)
-        return ItemOutcome(row, row, matched=matched)
+        return Image(item, None, matched=matched, is_change=False)
 
 
 @final
 class UpdateWrite(ItemWrite):
-    """Edit an item's attributes, creating the item if it is not there.
+    """Edit an item's attributes, creating the item if it is not there and gets any.
 
     `check` is called with the edited item and refuses it by raising. `counts_actions` adds what
     UpdateItem alone counts against the item size limit.
@@ -235,19 +269,20 @@ class UpdateWrite(ItemWrite):
         self.check = check
         self.counts_actions = counts_actions
 
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
+    def resolve(self, row: bytes | None) -> Image:
         old = None if row is None else unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
-            return ItemOutcome(row, None, matched=False)
+            return Image(old, None, matched=False)
         new = self.key_item if old is None else old
         if self.update is not None:
+            if old is None and self.update.only_takes_away:
+                self._measure(None, None, new)
+                return Image(None, None, is_change=False)
             new = self.update.apply(new)
         size = self._measure(old, row, new)
         if self.table.indexes and self.update is not None:
             self.check(self.table, self.update, new)
-        new_row = pack_item(new, size)
-        before = None if row is None or old is None else (old, row)
-        return self._change(before, (new, new_row), (row, new_row), changes)
+        return Image(old, (new, pack_item(new, size)))
 
     def _measure(self, old: Item | None, row: bytes | None, new: Item) -> int:
         """Return the new item's size, counting only what the update may have changed."""
@@ -269,8 +304,20 @@ class UpdateWrite(ItemWrite):
 
 
 @final
+class LockMet:
+    """The outcome of a decision that found an item locked by a transaction, and changed nothing."""
+
+    __slots__ = ("key", "lock", "table")
+
+    def __init__(self, table: Table, key: bytes, lock: Lock) -> None:
+        self.table = table
+        self.key = key
+        self.lock = lock
+
+
+@final
 class SingleWrite:
-    """The decision of one item write."""
+    """The decision of one item write; the outcome may be a LockMet."""
 
     __slots__ = ("fences", "keys", "write")
 
@@ -285,15 +332,19 @@ class SingleWrite:
         )
         if table.filling:
             self.keys = [*self.keys, *write.mark_keys()]
+        if table.has_locks:
+            self.keys = [*self.keys, lock_row(item)]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        if self.write.table.has_locks and rows[-1] is not None:
+            return Changes(LockMet(self.write.table, self.write.key, unpack_lock(rows[-1])))
         changes = Changes()
         if self.write.table.filling:
             self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
         outcome = self.write.apply(rows[0], changes)
         changes.outcome = outcome
         if self.write.table.local_indexes:
-            _change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
+            change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
         return changes
 
 
@@ -304,10 +355,11 @@ class GroupWrite:
     In a transaction a failed condition or a write refused by a ValidationException leaves
     everything as it was, and the outcome is the list of outcomes with the exceptions in their
     places. Otherwise a refusal is raised as it comes. With a token the outcome is None when this
-    very request was carried out before.
+    very request was carried out before. The outcome is a LockMet if an item is locked by another
+    attempt than the one given.
     """
 
-    __slots__ = ("fences", "is_transaction", "keys", "token", "writes")
+    __slots__ = ("_attempt", "fences", "is_transaction", "keys", "token", "writes")
 
     def __init__(
         self,
@@ -316,7 +368,9 @@ class GroupWrite:
         is_transaction: bool,
         now: float,
         token: TokenCheck | None = None,
+        attempt: bytes = b"",
     ) -> None:
+        self._attempt = attempt
         self.writes = writes
         for write in writes:
             write.time = now
@@ -333,6 +387,7 @@ class GroupWrite:
         keys.extend(seen)
         for write in writes:
             keys.extend(write.mark_keys())
+        keys.extend([lock_row(write.row_key) for write in writes if write.table.has_locks])
         if token is not None:
             keys.extend(token.keys)
         self.keys: Sequence[RowKey] = keys
@@ -345,6 +400,9 @@ class GroupWrite:
                 return changes  # this very request was carried out before
             changes.puts.append((*self.token.keys[0], row))
         before = dict(zip(self.keys, rows, strict=True))
+        met = self._find_lock(before)
+        if met is not None:
+            return Changes(met)
         outcomes: list[ItemOutcome | ValidationException] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)
@@ -356,9 +414,16 @@ class GroupWrite:
             for write, outcome in zip(self.writes, outcomes, strict=True)
             if write.table.local_indexes and isinstance(outcome, ItemOutcome)
         ]
-        _change_collections(collections, before, changes)
+        change_collections(collections, before, changes)
         changes.outcome = outcomes
         return changes
+
+    def _find_lock(self, rows: dict[RowKey, bytes | None]) -> LockMet | None:
+        for write in self.writes:
+            row = rows[lock_row(write.row_key)] if write.table.has_locks else None
+            if row is not None and (lock := unpack_lock(row)).attempt != self._attempt:
+                return LockMet(write.table, write.key, lock)
+        return None
 
     def _apply(
         self, write: ItemWrite, row: bytes | None, changes: Changes
@@ -382,10 +447,12 @@ def collection_key(write: ItemWrite) -> RowKey:
     return (table.collections_store, write.row_key[1], key)
 
 
-def _change_collections(
+def change_collections(
     outcomes: Sequence[tuple[RowKey, ItemOutcome]],
     rows: dict[RowKey, bytes | None],
     changes: Changes,
+    *,
+    is_limited: bool = True,
 ) -> None:
     """Bring the sizes of the item collections up to date, within their limit."""
     sizes: dict[RowKey, int] = {}
@@ -398,14 +465,7 @@ def _change_collections(
         size += outcome.collection_bytes
         sizes[key] = size
         outcome.collection_size = size
-        if size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
+        if is_limited and size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
             raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
     for key, size in sizes.items():
         changes.puts.append((*key, pack_tally(size)))
-
-
-async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
-    """Carry out one item write."""
-    outcome = await engine.write(SingleWrite(write, now))
-    assert isinstance(outcome, ItemOutcome)
-    return outcome

@@ -108,15 +108,54 @@ def test_successor_of_nothing_is_above_every_key() -> None:
         assert keys.successor(prefix) > b"\xff\xff\xff\xff" + keys.encode_part("B", binary)
 
 
-def test_placement_is_the_crc_of_the_partition_part() -> None:
-    assert keys.placement(b"123456789").hex() == "cbf43926"
+# The order in which AWS was seen to scan tables that have these partition keys.
+SCANNED_STRINGS = ["2", "8", "9", "1", "6", "0", "5", "4", "7", "3"]
+SCANNED_NUMBERS = ["7", "999.9", "8", "3", "2", "9", "4", "6", "1", "0", "0.012345", "5"]
+
+
+def test_placements_have_the_order_of_a_scan_on_aws() -> None:
+    for type, scanned in (("S", SCANNED_STRINGS), ("N", SCANNED_NUMBERS)):
+        part = (KeyPart("k", type),)
+        placed = sorted(scanned, key=lambda text: keys.item_key(part, {"k": {type: text}}))
+        assert placed == scanned
+
+
+def test_segments_are_those_of_aws() -> None:
+    for type, text, segment in (("S", "1668", 1), ("S", "3435", 4), ("N", "251", 1)):
+        key = keys.item_key((KeyPart("k", type),), {"k": {type: text}})
+        assert int.from_bytes(key[:4], "big") * 4096 >> 32 == segment
+
+
+def test_documented_contents_are_what_is_hashed() -> None:
+    rows = vectors("Vectors: placements")
+    assert len(rows) == 13
+    for type, value, both in rows:
+        content = keys.hashed_content(type, {type: value})
+        assert keys.placement(content) + content == both
+
+
+def test_plain_keys_are_item_keys() -> None:
+    table = Table(
+        "t",
+        id="i",
+        account="0",
+        region="r",
+        store="s",
+        partition=PK,
+        sort=KeyPart("sk", "S"),
+        indexes=(),
+        key_types={},
+        version=0,
+    )
+    for item in ({"pk": string("p"), "sk": string("s")}, {"pk": string("é"), "sk": string("日")}):
+        assert keys.plain_key(table, item) == keys.item_key(table.parts, item)
 
 
 def test_index_key_ends_in_the_table_key() -> None:
     item = {"pk": string("p"), "sk": number("1"), "a": string("x"), "b": number("-2")}
     key = keys.index_key(index((KeyPart("a", "S"),), (KeyPart("b", "N"),)), TABLE, item)
     assert key is not None
-    assert key[:4] == keys.placement(keys.encode_part("S", item["a"]))
+    assert key[:4] == keys.placement(b"x")
     assert keys.decode_key("SNSN", key) == [item["a"], item["b"], item["pk"], item["sk"]]
 
 
@@ -126,7 +165,8 @@ def test_index_key_places_by_all_partition_attributes() -> None:
     key = keys.index_key(index((a, b)), TABLE, item)
     joined = keys.encode_part("S", item["a"]) + keys.encode_part("N", item["b"])
     assert key is not None
-    assert key.startswith(keys.placement(joined) + joined)
+    assert key.startswith(keys.placement(b"x" + b"\xc1\x03") + joined)
+    assert key.startswith(keys.partition_start((a, b), (item["a"], item["b"])))
 
 
 @pytest.mark.parametrize(

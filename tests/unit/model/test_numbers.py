@@ -142,9 +142,9 @@ def test_sum_out_of_range_overflows() -> None:
 
 
 def test_sum_of_too_many_digits_is_refused() -> None:
-    with pytest.raises(ValidationException, match="more than 38 significant digits"):
+    with pytest.raises(ValidationException, match="Number overflow"):
         numbers.add("1" + "0" * 38, "1")
-    with pytest.raises(ValidationException, match="more than 38 significant digits"):
+    with pytest.raises(ValidationException, match="Number overflow"):
         numbers.add("1" + "0" * 125, "0." + "0" * 129 + "1")
 
 

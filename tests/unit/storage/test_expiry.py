@@ -84,7 +84,7 @@ def test_expiry_keys_are_in_the_order_of_expiry() -> None:
 def test_the_key_is_as_documented() -> None:
     key = item_key(TABLE.parts, {"a": {"S": "user#1"}})
     assert expiry_key(NOW, key).hex(" ") == (
-        "00 00 00 00 6b 49 d2 00 10 17 28 1a 75 73 65 72 23 31 00 00"
+        "00 00 00 00 6b 49 d2 00 8b 54 29 29 75 73 65 72 23 31 00 00"
     )
 
 

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from hashrange.api.operation import Operation, Service
+from hashrange.api.registry import DYNAMODB
 from hashrange.errors import (
     ConditionalCheckFailedException,
     ConflictError,
@@ -79,6 +80,24 @@ def test_stored_bytes_are_spliced_into_the_answer():
         return {"Item": orjson.Fragment(b'{"a":{"S":"x"}}')}
 
     assert answer(made(handler)) == (200, {"Item": {"a": {"S": "x"}}})
+
+
+@pytest.mark.parametrize("empty_body", [b"{}", b""])
+def test_an_answer_that_says_nothing_has_the_body_of_its_operation(empty_body):
+    async def nothing(scope, request):
+        return {}
+
+    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    operation = Operation("GetItem", Shape(), nothing, empty_body=empty_body)
+    request = json_request("DynamoDB_20120810.GetItem", b"{}")
+    answered = asyncio.run(pipeline.answer(request, codec(operation), b""))
+    assert (answered.status, answered.body) == (200, empty_body)
+
+
+def test_operations_on_tags_answer_with_an_empty_body():
+    operations = DYNAMODB.operations
+    silent = {name for name, operation in operations.items() if operation.empty_body == b""}
+    assert silent == {"TagResource", "UntagResource"}
 
 
 def test_operations_are_found_under_the_prefix_of_their_service():

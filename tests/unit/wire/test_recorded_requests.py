@@ -43,7 +43,7 @@ class Site:
     def call(self, operation, **request):
         """Have a request answered; return its document and its scope."""
         answered = asyncio.run(answer(self.database, operation, json.dumps(request).encode()))
-        return json.loads(answered.body), self.recorder.scopes[-1]
+        return json.loads(answered.body or b"{}"), self.recorder.scopes[-1]
 
     def create(self):
         described, _ = self.call(

@@ -25,7 +25,8 @@ from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
-from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, PutWrite
+from hashrange.storage.transactions import write_batch
+from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -96,7 +97,7 @@ def _shown(row: bytes, projection: Projection | None) -> object:
 
 
 async def batch_write_item(scope: RequestScope, request: Request) -> Response:
-    """Put and delete items, each by itself; here all of them are done together."""
+    """Put and delete items, each by itself."""
     context = scope.context
     checked = [
         (name, [_check_request(part) for part in parts])
@@ -112,15 +113,15 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
         if len({write.key for write in table_writes}) != len(table_writes):
             raise ValidationException(_DUPLICATES)
         writes.extend(table_writes)
-    outcomes = await context.engine.write(
-        GroupWrite(writes, is_transaction=False, now=context.clock.now())
-    )
-    assert isinstance(outcomes, list)
+    outcomes = await write_batch(context.engine, writes, context.clock.now())
+    requests = [(name, part) for name, parts in request["RequestItems"].items() for part in parts]
     response: Response = {"UnprocessedItems": {}}
     capacities: dict[str, Capacity] = {}
     metrics: dict[str, list[Any]] = {}
-    for write, outcome in zip(writes, outcomes, strict=True):
-        assert isinstance(outcome, ItemOutcome)
+    for write, outcome, (key, part) in zip(writes, outcomes, requests, strict=True):
+        if not isinstance(outcome, ItemOutcome):
+            response["UnprocessedItems"].setdefault(key, []).append(part)
+            continue
         name = write.table.name
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome)
         if write.table.local_indexes:

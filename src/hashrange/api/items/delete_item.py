@@ -8,7 +8,7 @@ from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.storage.layout import splice
-from hashrange.storage.writes import write_item
+from hashrange.storage.transactions import write_item
 
 
 async def delete_item(scope: RequestScope, request: Request) -> Response:

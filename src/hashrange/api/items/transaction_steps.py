@@ -5,7 +5,7 @@ All writes are one decision. A fault of one of them cancels the transaction, wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from hashrange.api.items.consumed_capacity import (
@@ -16,7 +16,7 @@ from hashrange.api.items.consumed_capacity import (
     wants_collection_metrics,
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
-from hashrange.api.operation import Request, Response
+from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
@@ -24,13 +24,15 @@ from hashrange.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
+from hashrange.storage.lock_steps import Outcome
 from hashrange.storage.tokens import TokenCheck
-from hashrange.storage.writes import CheckWrite, GroupWrite, ItemOutcome, ItemWrite
+from hashrange.storage.transactions import read_transaction, transact
+from hashrange.storage.writes import CheckWrite, ItemOutcome, ItemWrite
 
-TOO_LARGE: Final = "Transaction request size has exceeded the maximum allowed size"
 _SEVERAL: Final = "Transaction request cannot include multiple operations on one item"
 _NO_REASON: Final = {"Code": "None"}
 _CONFLICT: Final = {
@@ -39,7 +41,6 @@ _CONFLICT: Final = {
 }
 
 Reason = dict[str, Any]
-Outcome = ItemOutcome | ValidationException
 _Bound = TypeVar("_Bound", covariant=True)
 
 
@@ -50,17 +51,27 @@ class Part(Protocol[_Bound]):
 
 
 def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
-    """Bind every part to its table; what does not fit cancels the transaction."""
+    """Bind every part to its table; the first that does not fit cancels the transaction."""
     bound: list[_Bound] = []
-    reasons: list[Reason] = []
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
-            reasons.append(_NO_REASON)
         except ValidationException as error:
-            reasons.append(_validation_error(error))
-    cancel_if_any(reasons)
+            reasons = [_NO_REASON] * len(parts)
+            reasons[len(bound)] = _validation_error(error)
+            raise _cancelled(reasons) from None
     return bound
+
+
+def check_total(sizes: Iterable[int]) -> None:
+    """Refuse a transaction that is too large, naming the size at which it came to be."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > TRANSACTION_BYTES_MAX:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
 
 
 def check_distinct(keys: Sequence[RowKey]) -> None:
@@ -84,19 +95,30 @@ async def write_all(
         name = f"{context.account}/{context.region}/{request['ClientRequestToken']}"
         token = TokenCheck(name, content, now)
     try:
-        outcomes = await context.engine.write(
-            GroupWrite(writes, is_transaction=True, now=now, token=token)
-        )
+        return await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
         raise _cancelled([_CONFLICT for _ in writes]) from error
-    assert outcomes is None or isinstance(outcomes, list)
-    return outcomes
+
+
+async def read_all(
+    context: Context, tables: Sequence[Table], keys: Sequence[RowKey]
+) -> list[bytes | None]:
+    """Return the rows of items as they were at one moment."""
+    check_distinct(keys)
+    try:
+        rows = await read_transaction(context.engine, tables, keys, context.clock.now())
+    except ConflictError as error:
+        raise _cancelled([_CONFLICT for _ in keys]) from error
+    check_total(row_size(row) for row in rows if row is not None)
+    return rows
 
 
 def failure_reason(request: Request, outcome: Outcome) -> Reason:
     """Return why a write cancels its transaction, if it does; `request` is its part of it."""
     if isinstance(outcome, ValidationException):
         return _validation_error(outcome)
+    if not isinstance(outcome, ItemOutcome):
+        return _CONFLICT
     if outcome.matched:
         return _NO_REASON
     reason: Reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}

@@ -21,11 +21,11 @@ from hashrange.api.items.keys import (
     request_key,
 )
 from hashrange.api.items.transaction_steps import (
-    TOO_LARGE,
     bind_all,
     cancel_if_any,
-    check_distinct,
+    check_total,
     failure_reason,
+    read_all,
     report_reads,
     report_repeat,
     report_writes,
@@ -35,11 +35,10 @@ from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
-from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
-from hashrange.storage.items import item_row, read_items_together
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.items import item_row
+from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.writes import CheckWrite, ItemWrite
 
 _KINDS: dict[str, Kind] = {
@@ -115,8 +114,7 @@ class _Get:
 async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
     actions = [_Action(member) for member in request["TransactItems"]]
-    if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    check_total(action.size for action in actions)
     tables = [await scope.table(action.request["TableName"]) for action in actions]
     for action, table in zip(actions, tables, strict=True):
         action.check_empty_keys(table)
@@ -135,14 +133,10 @@ async def transact_write_items(scope: RequestScope, request: Request) -> Respons
 
 async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
-    context = scope.context
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [await scope.table(get.request["TableName"]) for get in gets]
     keys = bind_all(gets, tables)
-    check_distinct(keys)
-    rows = await read_items_together(context.engine, keys)
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    rows = await read_all(scope.context, tables, keys)
     response = report_reads(scope, request, tables, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)

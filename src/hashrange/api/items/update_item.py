@@ -9,7 +9,8 @@ from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.expressions.updates import Update
 from hashrange.storage.layout import splice, unpack_item
-from hashrange.storage.writes import ItemOutcome, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import ItemOutcome
 
 
 async def update_item(scope: RequestScope, request: Request) -> Response:

@@ -36,7 +36,8 @@ from hashrange.expressions.partiql.statements import (
 from hashrange.model.schema import Table
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, unpack_item
-from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
 _EXISTS: Final = "EXISTS can only be used in ExecuteTransaction write requests."
 _NOT_BY_KEY: Final = (

@@ -8,13 +8,11 @@ from typing import Final
 
 from hashrange.api.items.keys import request_key
 from hashrange.api.items.transaction_steps import (
-    TOO_LARGE,
-    Outcome,
     Reason,
     bind_all,
     cancel_if_any,
-    check_distinct,
     failure_reason,
+    read_all,
     report_reads,
     report_repeat,
     report_writes,
@@ -42,11 +40,11 @@ from hashrange.expressions.partiql.statements import (
     Statement,
     prepare_statement,
 )
-from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, Value
-from hashrange.storage.items import item_row, read_items_together
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.items import item_row
+from hashrange.storage.layout import splice, unpack_item
+from hashrange.storage.lock_steps import Outcome
 from hashrange.storage.writes import ItemOutcome, ItemWrite
 
 _MIXED: Final = (
@@ -177,10 +175,7 @@ async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table
 async def _read_all(scope: RequestScope, request: Request, members: list[_Read]) -> Response:
     tables = await _tables(scope, members)
     keys = bind_all(members, tables)
-    check_distinct(keys)
-    rows = await read_items_together(scope.context.engine, keys)
-    if sum(row_size(row) for row in rows if row is not None) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+    rows = await read_all(scope.context, tables, keys)
     response = report_reads(scope, request, tables, rows)
     response["Responses"] = [member.shown(row) for member, row in zip(members, rows, strict=True)]
     return response

@@ -21,6 +21,7 @@ from hashrange.storage.catalog import stream_key, streams_prefix
 from hashrange.storage.log import change_time
 from hashrange.storage.stream_records import describe_change, sequence_text, split_arn
 
+_INVALID_ARN: Final = "Invalid StreamArn"
 _BY_SEQUENCE: Final = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
@@ -42,7 +43,7 @@ async def list_streams(scope: RequestScope, request: Request) -> Response:
     if start is not None:
         parts = split_arn(start)
         if parts is None or parts[:2] != world:
-            raise ValidationException("Invalid StreamArn")
+            raise ValidationException(_INVALID_ARN)
         after = stream_key(*parts)
     streams, has_more = await logs.list_streams(
         context.engine, prefix, after=after, streams_max=limit, now=context.clock.now()
@@ -76,8 +77,7 @@ async def describe_stream(scope: RequestScope, request: Request) -> Response:
         [shard for shard in stream.shards if shard.is_kept(now)], key=lambda shard: shard.id
     )
     if wanted is not None:
-        parent = wanted.get("ShardId", "")
-        shards = [shard for shard in shards if shard.parent == parent]
+        shards = [shard for shard in shards if shard.parent == wanted["ShardId"]]
     if start is not None:
         shards = [shard for shard in shards if shard.id > start]
     bounds = await logs.read_bounds(context.engine, stream)
@@ -97,11 +97,12 @@ async def describe_stream(scope: RequestScope, request: Request) -> Response:
 
 
 def _check_filter(wanted: dict[str, str], start: str | None) -> None:
-    if "Type" not in wanted:
-        raise ValidationException(
-            "1 validation error detected: Value null at 'shardFilter.type' failed to satisfy "
-            "constraint: Member must not be null"
-        )
+    for member, path in (("Type", "type"), ("ShardId", "shardId")):
+        if member not in wanted:
+            raise ValidationException(
+                f"1 validation error detected: Value null at 'shardFilter.{path}' failed to "
+                "satisfy constraint: Member must not be null"
+            )
     if start is not None:
         raise ValidationException(
             "ShardFilter and ExclusiveStartShardId both should not be specified in the request."
@@ -121,7 +122,9 @@ def _describe_shard(shard: ShardRecord, bounds: logs.Bounds) -> dict[str, Any]:
 async def _find(scope: RequestScope, arn: str, now: float) -> StreamRecord:
     context = scope.context
     parts = split_arn(arn)
-    if parts is not None and parts[:2] == (context.account, context.region):
+    if parts is None:
+        raise ValidationException(_INVALID_ARN)
+    if parts[:2] == (context.account, context.region):
         stream = await logs.find_stream(context.engine, *parts, now)
         if stream is not None:
             scope.touch(stream.arn)

@@ -15,12 +15,12 @@ from hashrange.api.tables.definition_checks import (
     check_offered,
     check_on_demand,
     check_table_keys,
-    check_tags,
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
 from hashrange.api.tables.new_records import encryption_key, make_index, make_throughput, new_store
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
+from hashrange.api.tables.tag_rules import check_tags
 from hashrange.errors import ResourceInUseException
 from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Delays, Edit, resolve_name
@@ -78,8 +78,13 @@ def _make_record(context: Context, name: str, request: Request, now: float) -> T
     billing_mode = request.get("BillingMode", "PROVISIONED")
     tags = request.get("Tags", ())
     store, shards = new_store(), context.engine.capabilities.shards
-    indexes = [make_index(index, shards, store) for index in request.get(_LOCAL, ())]
-    indexes += [make_index(index, shards) for index in request.get(_GLOBAL, ())]
+    indexes = [
+        make_index(index, shards, f"{store}.{new_store()}", is_global=False)
+        for index in request.get(_LOCAL, ())
+    ]
+    indexes += [
+        make_index(index, shards, new_store(), is_global=True) for index in request.get(_GLOBAL, ())
+    ]
     return TableRecord(
         name=name,
         id=str(uuid.uuid4()),

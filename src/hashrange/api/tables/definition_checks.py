@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hashrange.errors import (
-    LimitExceededException,
     ResourceInUseException,
     ValidationException,
 )
@@ -17,7 +16,6 @@ from hashrange.limits import (
     LOCAL_INDEXES_MAX,
     PROJECTED_ATTRIBUTES_MAX,
     TABLE_CAPACITY_UNITS_MAX,
-    TAGS_MAX,
 )
 from hashrange.model.records import TableRecord
 
@@ -131,25 +129,20 @@ def check_encryption(specification: dict[str, Any] | None) -> None:
         )
 
 
-def check_tags(tags: Sequence[dict[str, str]], existing: dict[str, str]) -> dict[str, str]:
-    """Return the tags of a resource with these added."""
-    keys = [tag["Key"] for tag in tags]
-    if len(set(keys)) != len(keys):
-        raise ValidationException(f"{INVALID}Duplicate tag keys are not allowed")
-    if any(key.lower().startswith("aws:") for key in keys):
-        raise ValidationException(f"{INVALID}Tag keys must not begin with aws:")
-    merged = existing | {tag["Key"]: tag["Value"] for tag in tags}
-    if len(merged) > TAGS_MAX:
-        raise LimitExceededException(
-            f"Subscriber limit exceeded: A resource can have at most {TAGS_MAX} tags"
-        )
-    return merged
+def check_distinct_names(names: Sequence[str]) -> None:
+    """Refuse a list of attributes that has one of them twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValidationException(f"Attribute Name is duplicated: {name}")
+        seen.add(name)
 
 
 def check_table_keys(request: dict[str, Any]) -> None:
     """Check a new table's key schema and attribute definitions."""
     schema = request["KeySchema"]
     defined = _defined(request)
+    check_distinct_names(defined)
     keys = _key_names(schema)
     if len(keys) > len(defined):
         raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
@@ -332,8 +325,8 @@ def _check_projection(projection: dict[str, Any]) -> None:
     if kind is None:
         raise ValidationException(f"{INVALID}Unknown ProjectionType: null")
     attributes = projection.get("NonKeyAttributes")
-    if attributes is not None and len(set(attributes)) != len(attributes):
-        raise ValidationException("Cannot have two attributes with the same name")
+    if attributes is not None:
+        check_distinct_names(attributes)
     if kind == "INCLUDE" and attributes is None:
         raise ValidationException(
             f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"

@@ -30,7 +30,7 @@ async def describe(
         "KeySchema": record.key_schema,
         "TableStatus": status,
         "CreationDateTime": _date(record.created_at),
-        "ProvisionedThroughput": describe_throughput(record.throughput, now),
+        "ProvisionedThroughput": describe_throughput(record.throughput.described(status), now),
         "TableSizeBytes": size,
         "ItemCount": items,
         "TableArn": record.arn,
@@ -110,10 +110,11 @@ async def _describe_indexes(
         described["IndexStatus"] = index_status
         if not index.is_filled and index.gone_at is None:
             described["Backfilling"] = now >= index.fill_at
-        described["ProvisionedThroughput"] = describe_throughput(index.throughput, now)
+        throughput = index.throughput.described(status)
+        described["ProvisionedThroughput"] = describe_throughput(throughput, now)
         if index.on_demand is not None:
             described["OnDemandThroughput"] = index.on_demand
-        warm = warm_throughput(index.warm, index.throughput, is_on_demand=record.is_on_demand)
+        warm = warm_throughput(index.warm, throughput, is_on_demand=record.is_on_demand)
         described["WarmThroughput"] = {**warm, "Status": index_status}
         indexes.append(described)
     if local:
@@ -159,5 +160,6 @@ def _describe_settings(record: TableRecord, status: str, description: dict[str, 
     description["DeletionProtectionEnabled"] = record.is_protected
     if record.on_demand is not None:
         description["OnDemandThroughput"] = record.on_demand
-    warm = warm_throughput(record.warm, record.throughput, is_on_demand=record.is_on_demand)
+    throughput = record.throughput.described(status)
+    warm = warm_throughput(record.warm, throughput, is_on_demand=record.is_on_demand)
     description["WarmThroughput"] = {**warm, "Status": status}

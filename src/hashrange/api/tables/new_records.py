@@ -9,15 +9,14 @@ from hashrange.api.operation import Context
 from hashrange.model.records import IndexRecord, Throughput
 
 
-def make_index(index: dict[str, Any], shards: int, table_store: str | None = None) -> IndexRecord:
-    """Return the record of an index as described on the wire; a local one names its table's."""
+def make_index(index: dict[str, Any], shards: int, store: str, *, is_global: bool) -> IndexRecord:
+    """Return the record of an index as described on the wire, to be kept in a store."""
     projection = index["Projection"]
-    store = new_store()
     return IndexRecord(
         name=index["IndexName"],
-        store=store if table_store is None else f"{table_store}.{store}",
+        store=store,
         shards=shards,
-        is_global=table_store is None,
+        is_global=is_global,
         key_schema=index["KeySchema"],
         projection_type=projection["ProjectionType"],
         non_key_attributes=projection.get("NonKeyAttributes", []),

@@ -7,7 +7,7 @@ from typing import Final
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
-from hashrange.api.tables.definition_checks import check_tags
+from hashrange.api.tables.tag_rules import check_characters, check_tags
 from hashrange.errors import (
     AccessDeniedException,
     ResourceNotFoundException,
@@ -16,7 +16,9 @@ from hashrange.errors import (
 from hashrange.model.records import TableRecord
 from hashrange.storage.catalog import Edit
 
-_ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:]+):([0-9]+):table/([^/]{3,255})")
+_ARN: Final = re.compile(
+    r"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([a-zA-Z0-9_.-]{3,255})"
+)
 _PAGE_TAGS_MAX: Final = 10
 _RESOURCE_CHARACTERS_MAX: Final = 1283
 
@@ -54,6 +56,7 @@ async def untag_resource(scope: RequestScope, request: Request) -> Response:
     scope.touch(arn)
     if not keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
+    check_characters(keys)
 
     def remove(record: TableRecord | None) -> Edit:
         if record is None:

@@ -11,6 +11,7 @@ from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import (
     INVALID,
     check_changeable,
+    check_distinct_names,
     check_encryption,
     check_global_index,
     check_index_billing,
@@ -63,9 +64,9 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
     now = context.clock.now()
-    # Made here, outside the decision, which has to be pure.
-    added = [
-        make_index(update["Create"], context.engine.capabilities.shards)
+    # Names are chosen here, outside the decision, which has to be pure.
+    stores = [
+        new_store()
         for update in request.get("GlobalSecondaryIndexUpdates", ())
         if "Create" in update
     ]
@@ -80,7 +81,7 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
         change = _Change(record, request, now, context.catalog.delays)
         change.settle_encryption(key_arn)
         change.settle_capacity()
-        change.settle_indexes([replace(index) for index in added])
+        change.settle_indexes(stores)
         change.settle_rest()
         if stream is not None:
             change_stream(record, stream, place, now, change.edit)
@@ -124,6 +125,12 @@ def _check_updates(updates: Sequence[dict[str, Any]]) -> None:
                 "GlobalSecondaryIndexUpdate.Create, "
                 "GlobalSecondaryIndexUpdate.Delete must not be null"
             )
+        if len(update) > 1:
+            raise ValidationException(
+                f"{INVALID}Only one of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete can be given"
+            )
         for kind, action in update.items():
             name = action["IndexName"]
             if name in names:
@@ -160,6 +167,8 @@ class _Change:
         self.is_on_demand = record.is_on_demand
         record.updated_until = now + delays.update_seconds
         record.indexes = record.live_indexes(now)
+        for throughput in (record.throughput, *(index.throughput for index in record.indexes)):
+            throughput.before = None
         self.edit = Edit(record, outcome=record)
 
     def settle_encryption(self, key_arn: str | None) -> None:
@@ -199,22 +208,29 @@ class _Change:
                 "Refer to the Amazon DynamoDB Developer Guide for current limits and how to "
                 "request higher limits."
             )
+        before = replace(throughput)
+        done_at = self.record.updated_until
         if reads > 0 or writes > 0:
-            throughput.increased_at = self.now
+            before.increased_at = self.now
+            throughput.increased_at = done_at
         if reads < 0 or writes < 0:
             _count_decrease(throughput, self.now)
+            before.decreased_at = self.now
+            throughput.decreased_at = done_at
+        # A table that was on demand shows its new capacity at once.
+        throughput.before = None if self.was_on_demand else before
         throughput.read_units = read_units
         throughput.write_units = write_units
 
-    def settle_indexes(self, added: Sequence[IndexRecord]) -> None:
-        """Update, create and delete global indexes."""
-        new = iter(added)
+    def settle_indexes(self, stores: Sequence[str]) -> None:
+        """Update, create and delete global indexes; `stores` are for those created."""
+        free_stores = iter(stores)
         priced: set[str] = set()
         for update in self.request.get("GlobalSecondaryIndexUpdates", ()):
             if "Update" in update:
                 self._update_index(update["Update"], priced)
             if "Create" in update:
-                self._create_index(update["Create"], next(new))
+                self._create_index(update["Create"], next(free_stores))
             if "Delete" in update:
                 self._delete_index(update["Delete"]["IndexName"])
         if self.was_on_demand and not self.is_on_demand:
@@ -248,25 +264,25 @@ class _Change:
             index.warm = (index.warm or {}) | warm
         index.updated_until = self.record.updated_until
 
-    def _create_index(self, action: dict[str, Any], index: IndexRecord) -> None:
+    def _create_index(self, action: dict[str, Any], store: str) -> None:
         record = self.record
-        if record.index(index.name) is not None:
+        if record.index(action["IndexName"]) is not None:
             raise ValidationException("Attempting to create an index which already exists")
         self._check_no_other_online()
-        definitions = self.request.get("AttributeDefinitions")
-        if definitions is None:
-            raise ValidationException("No Attribute Schema Defined")
+        definitions = self.request.get("AttributeDefinitions", ())
         names = [definition["AttributeName"] for definition in definitions]
-        if len(index.key_schema) > len(names):
+        check_distinct_names(names)
+        if len(action["KeySchema"]) > len(names):
             raise ValidationException(
                 "Invalid KeySchema: Some index key attribute have no definition"
             )
         check_global_index(action, names)
         check_index_billing(action, is_on_demand=self.is_on_demand)
-        self._define(definitions)
+        self._define(definitions, {element["AttributeName"] for element in action["KeySchema"]})
         check_index_count(1 + sum(index.is_global for index in record.indexes))
         existing = [{"Projection": describe_projection(index)} for index in record.indexes]
         check_projected([action, *existing])
+        index = make_index(action, record.shards, store, is_global=True)
         index.is_filled = False
         index.fill_at = self.now + self.seconds.index_seconds
         record.indexes.append(index)
@@ -278,12 +294,20 @@ class _Change:
             if not index.is_filled or index.gone_at is not None:
                 raise _online_limit()
 
-    def _define(self, definitions: Sequence[dict[str, str]]) -> None:
-        # An attribute that is defined already keeps its type, whatever the request says.
+    def _define(self, definitions: Sequence[dict[str, str]], keys: set[str]) -> None:
+        """Add the types of new attributes; `keys` are those that the new index uses.
+
+        An attribute that is defined already keeps its type. A definition that says otherwise is
+        refused if the new index needs it, and ignored if not.
+        """
+        types = self.record.attribute_types
         for definition in definitions:
-            self.record.attribute_types.setdefault(
-                definition["AttributeName"], definition["AttributeType"]
-            )
+            name, type = definition["AttributeName"], definition["AttributeType"]
+            if types.setdefault(name, type) != type and name in keys:
+                raise ValidationException(
+                    "Attributes cannot be redefined. Please check that your attribute has the "
+                    "same type as previously defined."
+                )
 
     def _delete_index(self, name: str) -> None:
         record = self.record

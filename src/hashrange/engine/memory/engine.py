@@ -93,14 +93,11 @@ class _Space:
 
 @final
 class _MemoryLease:
-    def __init__(self, leases: set[str], name: str) -> None:
-        self._leases = leases
-        self._name = name
+    def __init__(self) -> None:
         self.is_held = True
 
     async def release(self) -> None:
         self.is_held = False
-        self._leases.discard(self._name)
 
 
 @final
@@ -115,7 +112,7 @@ class MemoryEngine:
         self._stores: dict[str, _Store] = {}
         self._spaces: dict[str, _Space] = {}
         self._tallies: dict[str, list[int]] = {}
-        self._leases: set[str] = set()
+        self._leases: dict[str, _MemoryLease] = {}
         self._counter = 0
         self._faults = faults
 
@@ -192,12 +189,15 @@ class MemoryEngine:
                     await found.appended.wait()
 
     async def lease(self, name: str, seconds: float) -> Lease | None:
-        if name in self._leases:
+        held = self._leases.get(name)
+        if held is not None and held.is_held:
             return None
-        self._leases.add(name)
-        return _MemoryLease(self._leases, name)
+        lease = self._leases[name] = _MemoryLease()
+        return lease
 
     async def close(self) -> None:
+        for lease in self._leases.values():
+            await lease.release()
         self._stores = {}
 
     def _rows(self, keys: Sequence[RowKey]) -> list[bytes | None]:
@@ -211,9 +211,13 @@ class MemoryEngine:
     def _decide(self, decision: Decision) -> Changes:
         for space, version in decision.fences:
             found = self._spaces.get(space)
-            if found is None or found.version != version:
+            if found is None or found.version > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
-        return decision.decide(self._rows(decision.keys))
+        changes = decision.decide(self._rows(decision.keys))
+        for space, version in decision.fences:
+            if self._spaces[space].version < version:
+                changes.fences.append((space, version))
+        return changes
 
     def _apply(self, changes: Changes) -> object:
         stores = self._stores
@@ -238,8 +242,9 @@ class MemoryEngine:
             tally[0] += rows
             tally[1] += size
         for space, version in changes.fences:
-            if space in self._spaces:
-                self._spaces[space].version = version
+            found_space = self._spaces.get(space)
+            if found_space is not None and found_space.version < version:
+                found_space.version = version
         self._counter += changes.is_announced
         return changes.outcome
 

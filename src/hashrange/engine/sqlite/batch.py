@@ -18,6 +18,8 @@ from hashrange.errors import EngineError, StaleVersionError
 
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
+# Newer than every version, so that a space that is gone refuses what was built on it.
+_NO_SPACE: Final = 1 << 63
 
 Waiting = tuple[Decision, "asyncio.Future[object]"]
 
@@ -141,14 +143,21 @@ class BatchWriter:
             self._shared.note_append(space)
 
     def _decide(self, cursor: apsw.Cursor, decision: Decision) -> Changes:
+        newer: list[Fence] = []
         for space, version in decision.fences:
-            if self._versions.get(space) != version:
+            known = self._versions.get(space, _NO_SPACE)
+            if known > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
+            if known < version:
+                newer.append((space, version))
         rows: list[bytes | None] = []
         for store, _, key in decision.keys:
             statements = self._stores.get(store)
             rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
-        return decision.decide(rows)
+        changes = decision.decide(rows)
+        if newer:
+            changes.fences.extend(newer)
+        return changes
 
     def _stores_after(self, changes: Changes) -> _Stores:
         stores = _Stores(self._stores)
@@ -208,7 +217,7 @@ class BatchWriter:
     def _raise_versions(self, cursor: apsw.Cursor, batch: Batch, fences: list[Fence]) -> None:
         batch.changed = True
         for space, version in fences:
-            if space in self._versions:
+            if self._versions.get(space, _NO_SPACE) < version:
                 self._versions[space] = version
                 cursor.execute("UPDATE spaces SET version = ? WHERE space = ?", (version, space))
         self._move_layout(cursor)

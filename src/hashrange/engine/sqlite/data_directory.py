@@ -104,8 +104,9 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
     except OSError as error:
         raise DataDirectoryError(_not_usable(directory, error)) from error
     try:
-        _lock_for_server(directory, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _check_ownership(directory)
+        _note_process(directory, descriptor)
         with SharedState(directory) as shared:
             if shared.is_damaged():
                 _mend_log(directory, vfs)
@@ -207,9 +208,11 @@ def take_lease(directory: Path, name: str) -> FileLease | None:
     descriptor = _open_file(directory / (_LEASE_PREFIX + name))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError as error:
         os.close(descriptor)
-        return None
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
     return FileLease(descriptor)
 
 
@@ -326,8 +329,8 @@ def _create_database(connection: apsw.Connection) -> None:
     )
 
 
-def _lock_for_server(directory: Path, descriptor: int) -> None:
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _note_process(directory: Path, descriptor: int) -> None:
+    """Write down which process has the directory."""
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     _sync_directory(directory)

@@ -115,6 +115,7 @@ class SqliteEngine:
         self._point = self._reader.cursor()
         self._policy = CommitPolicy(quick_seconds)
         self._watchers = Watchers(self._shared)
+        self._leases: dict[str, Lease] = {}
         vfs = self._reader.open_vfs
         database, log = str(directory / DATABASE_NAME), str(directory / LOG_NAME)
         self._database = open_file(database, vfs, apsw.SQLITE_OPEN_MAIN_DB)
@@ -266,15 +267,20 @@ class SqliteEngine:
 
     async def lease(self, name: str, seconds: float) -> Lease | None:
         try:
-            return take_lease(self._membership.path, name)
+            lease = take_lease(self._membership.path, name)
         except OSError as error:
             raise EngineError(f"the lease {name} could not be taken: {error}") from error
+        if lease is not None:
+            self._leases[name] = lease
+        return lease
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         await self._watchers.close()
+        for lease in self._leases.values():
+            await lease.release()
         await self._writer.close()
         # The last process to close moves the log into the database and deletes it. Of two that
         # close at the same moment neither would be the last, so they take turns.

@@ -27,13 +27,16 @@ class Watchers:
         _, event = self._waits.setdefault(space, (seen, asyncio.Event()))
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await event.wait()
-                return
-        # Others who wait for this space may be woken with it: a watch is only a hint.
-        self._waits.pop(space, None)
-        event.set()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await event.wait()
+        finally:
+            if not event.is_set():
+                # Its time is over, or it was cancelled. Others who wait for this space may be
+                # woken with it: a watch is only a hint.
+                self._waits.pop(space, None)
+                event.set()
 
     async def close(self) -> None:
         """End the loop."""

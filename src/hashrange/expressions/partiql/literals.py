@@ -20,6 +20,7 @@ from hashrange.expressions.partiql.tree import (
     Struct,
 )
 from hashrange.model import numbers
+from hashrange.model.sets import sort_members
 from hashrange.model.values import OLDER, Value, check_value
 
 EMPTY_COMPONENT: Final = "Path component cannot be an empty string"
@@ -104,7 +105,9 @@ def _set(node: Sequence, place: str) -> Value:
             raise ValidationException(_BAG_MEMBER + member.token.place)
         ((_, content),) = _value(member, place, f"{place}[{index}]").items()
         members.append(content)
-    return {"SS" if STRING in kinds else "NS": members}
+    type = "SS" if STRING in kinds else "NS"
+    sort_members(type, members)
+    return {type: members}
 
 
 def _map(node: Struct, place: str, number_place: str) -> dict[str, Value]:

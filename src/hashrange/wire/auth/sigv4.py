@@ -119,18 +119,19 @@ class Verifier:
         """Return the caller that signed the request."""
         claim = read_claim(request)
         signer = self._signers.get(claim.credential)
+        time = _check_time(claim, self._clock.now())
         if signer is None or signer.scope.service != signing_name:
             signer = None
             scope = Scope(claim.credential, signing_name)
         else:
             scope = signer.scope
-        time = _check_time(claim, scope, self._clock.now())
+        _check_scope_date(scope, time)
         if signer is None:
             signer = self._remember(claim.credential, scope)
         if signer.token != claim.token:
             raise _unrecognized()
         digest = sha256(_canonical_request(request, claim)).hexdigest()
-        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time, scope.text, digest.encode())
+        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time.encode(), scope.text, digest.encode())
         if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided. "
@@ -153,14 +154,17 @@ def _unrecognized() -> UnrecognizedClientException:
     return UnrecognizedClientException("The security token included in the request is invalid.")
 
 
-def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
-    """Return the request's time in its basic ISO form, once it is found to be current."""
-    time, seconds = _parse_time(claim.time)
+def _check_scope_date(scope: Scope, time: str) -> None:
     if time[:8] != scope.date:
         raise InvalidSignatureException(
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
             f"from HTTP: '{scope.date}' != '{time[:8]}', from '{time}'."
         )
+
+
+def _check_time(claim: Claim, now: float) -> str:
+    """Return the request's time in its basic ISO form, once it is found to be current."""
+    time, seconds = _parse_time(claim.time)
     allowed = _SKEW_SECONDS
     if claim.expires is not None:
         allowed = _parse_expires(claim.expires)
@@ -174,7 +178,7 @@ def _check_time(claim: Claim, scope: Scope, now: float) -> bytes:
             f"Signature not yet current: {time} is still later than {_iso(now + _SKEW_SECONDS)} "
             f"({_iso(now)} + {_SKEW_SECONDS // 60} min.)"
         )
-    return time.encode()
+    return time
 
 
 def _parse_expires(text: str) -> int:

@@ -11,7 +11,7 @@ from hashrange.limits import REQUEST_BODY_BYTES_MAX
 class Bounds:
     """What one server process accepts; the defaults suit one machine."""
 
-    header_bytes_max: int = 64 * 1024
+    header_bytes_max: int = 16 * 1024
     body_bytes_max: int = REQUEST_BODY_BYTES_MAX
     # Beyond this many connections a request is answered with 503; beyond twice as many, the
     # connection is dropped unanswered.

@@ -143,7 +143,7 @@ class HttpAnswer:
 
 NOT_FOUND: Final = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)
 TOO_LARGE: Final = HttpAnswer(413, b"<RequestEntityTooLargeException/>\n", XML)
-HEADERS_TOO_LARGE: Final = HttpAnswer(431, b"<RequestHeaderSectionTooLargeException/>\n", XML)
+HEADERS_TOO_LARGE: Final = HttpAnswer(400, b"<RequestHeaderSectionTooLargeException/>\n", XML)
 MALFORMED: Final = HttpAnswer(400, b"<BadRequestException/>\n", XML)
 TIMED_OUT: Final = HttpAnswer(408, b"<RequestTimeoutException/>\n", XML)
 

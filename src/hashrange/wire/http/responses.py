@@ -30,7 +30,6 @@ _PHRASES: Final = {
     408: "Request Timeout",
     409: "Conflict",
     413: "Payload Too Large",
-    431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",
 }

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from hashrange.api.operation import Service
 from hashrange.errors import ServiceUnavailableException
 from hashrange.limits import REQUEST_BODY_BYTES_MAX
+from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
 from hashrange.wire.http.messages import (
     JSON_1_0,
     NOT_FOUND,
@@ -89,17 +90,23 @@ class Router:
         self._render(request_id, request, answer)
 
     def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> None:
+        body, extra = answer.body, answer.extra
+        if len(body) > PLAIN_BYTES_MAX:
+            accepted = request.head.headers.get(b"accept-encoding")
+            if accepted is not None:
+                body, line = encode_body(accepted, body)
+                extra += line
         response = self.writer.render(
             request_id,
             answer.status,
-            answer.body,
+            body,
             answer.content_type,
-            answer.extra,
+            extra,
             closing=self.is_stopping or not request.keep_alive,
             cors=request.head.has_origin,
         )
         request.response = (
-            response.removesuffix(answer.body) if request.head.method == b"HEAD" else response
+            response.removesuffix(body) if request.head.method == b"HEAD" else response
         )
 
     def _other(self, request: HttpRequest) -> HttpAnswer:

@@ -1,19 +1,15 @@
 """JSON bodies: decoding, encoding and decompression.
 
-`decode` is bounded: orjson refuses documents nested deeper than 1024 levels, and `inflate` stops at
-the size of body the server accepts.
+`decode` is bounded: orjson refuses documents nested deeper than 1024 levels.
 """
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import orjson
 
 from hashrange.errors import ClientError, SerializationException
-
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
 class BodyTooLargeError(ClientError):
@@ -34,17 +30,3 @@ def decode(body: bytes) -> dict[str, Any]:
 
 
 encode = orjson.dumps
-
-
-def inflate(body: bytes, body_bytes_max: int) -> bytes:
-    """Return a gzip or zlib body decompressed."""
-    decompressor = zlib.decompressobj(_GZIP_OR_ZLIB)
-    try:
-        inflated = decompressor.decompress(body, body_bytes_max)
-    except zlib.error:
-        raise SerializationException from None
-    if decompressor.unconsumed_tail:
-        raise BodyTooLargeError
-    if not decompressor.eof:
-        raise SerializationException
-    return inflated

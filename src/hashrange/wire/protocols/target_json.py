@@ -6,16 +6,15 @@ Errors are documents with a `__type`. The answer has the content type of the req
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, final
+from typing import final
 
 from hashrange.api.operation import Operation, Request, Response, Service
 from hashrange.api.scope import RequestScope
 from hashrange.errors import ClientError, UnknownOperationException
 from hashrange.limits import REQUEST_BODY_BYTES_MAX
+from hashrange.wire.http.content_encoding import decode_body
 from hashrange.wire.http.messages import PLAIN_JSON, TOO_LARGE, HttpAnswer, HttpRequest
-from hashrange.wire.protocols.json_codec import BodyTooLargeError, decode, encode, inflate
-
-_DEFLATED: Final = (b"gzip", b"x-gzip", b"deflate")
+from hashrange.wire.protocols.json_codec import BodyTooLargeError, decode, encode
 
 
 @final
@@ -50,7 +49,8 @@ class TargetJson:
 
     def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
-        return HttpAnswer(200, encode(response), request.head.content_type or PLAIN_JSON)
+        body = encode(response) if response else operation.empty_body
+        return HttpAnswer(200, body, request.head.content_type or PLAIN_JSON)
 
     def encode_error(
         self, request: HttpRequest, scope: RequestScope, error: ClientError
@@ -62,7 +62,5 @@ class TargetJson:
         return HttpAnswer(error.status, encode(error.document()), content_type)
 
     def _inflate(self, request: HttpRequest) -> bytes:
-        coding = request.headers.get(b"content-encoding", b"").strip().lower()
-        if coding in _DEFLATED:
-            return inflate(request.body, self._body_bytes_max)
-        return request.body
+        coding = request.headers.get(b"content-encoding", b"")
+        return decode_body(coding, request.body, self._body_bytes_max)

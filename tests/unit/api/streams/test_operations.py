@@ -385,3 +385,33 @@ def test_children_and_pages_of_shards_are_asked_for_separately(table: StreamedTa
         ExclusiveStartShardId=shard["ShardId"],
     )
     assert refusal.startswith("ValidationException: ShardFilter and ExclusiveStartShardId")
+
+
+def test_a_filter_for_child_shards_needs_their_parent(table: StreamedTable) -> None:
+    refusal = table.refusal(
+        "DescribeStream", StreamArn=table.arn, ShardFilter={"Type": "CHILD_SHARDS"}
+    )
+    assert refusal == (
+        "ValidationException: 1 validation error detected: Value null at 'shardFilter.shardId' "
+        "failed to satisfy constraint: Member must not be null"
+    )
+
+
+def test_what_is_no_arn_of_a_stream_is_refused(table: StreamedTable) -> None:
+    for arn in (
+        table.arn.partition("/stream/")[0],
+        table.arn.partition("/stream/")[0] + "/index/by-name",
+        table.arn.replace("dynamodb", "kinesis"),
+        table.arn + "x",
+        "x" * 40,
+    ):
+        assert table.refusal("DescribeStream", StreamArn=arn) == (
+            "ValidationException: Invalid StreamArn"
+        )
+        refusal = table.refusal(
+            "GetShardIterator",
+            StreamArn=arn,
+            ShardId="shardId-00000000000000000000-00000000",
+            ShardIteratorType="LATEST",
+        )
+        assert refusal == "ValidationException: Invalid StreamArn"

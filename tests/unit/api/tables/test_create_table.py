@@ -245,6 +245,25 @@ NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
             INVALID + "ProjectionType is ALL, but NonKeyAttributes is specified",
         ),
         (
+            {
+                "GlobalSecondaryIndexes": [
+                    index(
+                        "global",
+                        "b",
+                        Projection={
+                            "ProjectionType": "INCLUDE",
+                            "NonKeyAttributes": ["x", "y", "x"],
+                        },
+                    )
+                ]
+            },
+            "ValidationException: Attribute Name is duplicated: x",
+        ),
+        (
+            {"AttributeDefinitions": definitions("a", "b", "b")},
+            "ValidationException: Attribute Name is duplicated: b",
+        ),
+        (
             {"GlobalSecondaryIndexes": [index("global", "b", ProvisionedThroughput=UNITS)]},
             INVALID + "ProvisionedThroughput should not be specified for index: global when "
             "BillingMode is PAY_PER_REQUEST",

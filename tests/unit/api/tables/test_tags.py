@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.tables import Tables
+from tests.harness.tables import Tables, definitions, key_schema
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 
@@ -52,8 +52,57 @@ def test_a_table_has_at_most_fifty_tags() -> None:
     tables = Tables()
     arn = tables.create(Tags=tags(**{f"key{number}": "x" for number in range(50)}))["TableArn"]
     refused = tables.refusal("TagResource", ResourceArn=arn, Tags=tags(more="x"))
-    assert refused.startswith("LimitExceededException")
+    assert refused.startswith("ValidationException")
     tables.call("TagResource", ResourceArn=arn, Tags=tags(key1="y"))
+
+
+@pytest.mark.parametrize("text", ["a*b", "<", "tab\t", "a,b", "🙂"])
+def test_tags_have_no_forbidden_characters(text: str) -> None:
+    tables = Tables()
+    arn = tables.create(Tags=tags(env="test"))["TableArn"]
+    for wrong in ({"Key": text, "Value": "x"}, {"Key": "x", "Value": text}):
+        refused = tables.refusal("TagResource", ResourceArn=arn, Tags=[wrong])
+        assert refused.startswith("ValidationException")
+        refused = tables.refusal(
+            "CreateTable",
+            TableName="other",
+            AttributeDefinitions=definitions("a"),
+            KeySchema=key_schema("a"),
+            BillingMode="PAY_PER_REQUEST",
+            Tags=[wrong],
+        )
+        assert refused.startswith("ValidationException")
+    refused = tables.refusal("UntagResource", ResourceArn=arn, TagKeys=[text])
+    assert refused.startswith("ValidationException")
+    assert tables.call("ListTagsOfResource", ResourceArn=arn) == {"Tags": tags(env="test")}
+
+
+def test_tags_have_letters_numbers_white_space_and_some_signs() -> None:
+    tables = Tables()
+    arn = tables.create()["TableArn"]
+    tag = {"Key": "Größe 日本 4", "Value": "+-=._:/@"}
+    tables.call("TagResource", ResourceArn=arn, Tags=[tag])
+    assert tables.call("ListTagsOfResource", ResourceArn=arn) == {"Tags": [tag]}
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "",
+        "a:b:c:d:e:f/g",
+        ARN + "ab",
+        ARN + "a*c",
+        ARN + "abc/index/def",
+        ARN.replace("000000000000", "123") + "abc",
+        ARN.replace("dynamodb", "s3") + "abc",
+    ],
+)
+def test_a_malformed_arn_is_refused(arn: str) -> None:
+    tables = Tables()
+    message = f"ValidationException: Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+    assert tables.refusal("TagResource", ResourceArn=arn, Tags=tags(a="b")) == message
+    assert tables.refusal("UntagResource", ResourceArn=arn, TagKeys=["a"]) == message
+    assert tables.refusal("ListTagsOfResource", ResourceArn=arn) == message
 
 
 NULL = "1 validation error detected: Value null at '{}' failed to satisfy constraint: "

@@ -57,6 +57,46 @@ def test_a_table_stays_updating_for_the_delay_and_refuses_other_changes() -> Non
     update(tables, ProvisionedThroughput=units(11, 5))
 
 
+def test_new_capacity_is_described_once_a_table_is_active_again() -> None:
+    tables = provisioned(delays=Delays(update_seconds=5))
+    asked_at = tables.clock.now()
+    answer = update(tables, ProvisionedThroughput=units(10, 4))
+    for table in (answer, tables.describe()):
+        assert table["ProvisionedThroughput"] == {
+            "LastIncreaseDateTime": asked_at,
+            "LastDecreaseDateTime": asked_at,
+            "NumberOfDecreasesToday": 0,
+            **units(5, 5),
+        }
+        assert table["WarmThroughput"]["ReadUnitsPerSecond"] == 5
+    tables.clock.advance(5)
+    assert tables.describe()["ProvisionedThroughput"] == {
+        "LastIncreaseDateTime": asked_at + 5,
+        "LastDecreaseDateTime": asked_at + 5,
+        "NumberOfDecreasesToday": 1,
+        **units(10, 4),
+    }
+    answer = update(tables, DeletionProtectionEnabled=True)
+    assert answer["ProvisionedThroughput"]["ReadCapacityUnits"] == 10
+
+
+def test_new_capacity_of_an_index_is_described_once_the_table_is_active_again() -> None:
+    tables = Tables(Delays(update_seconds=5))
+    tables.create(
+        BillingMode="PROVISIONED",
+        ProvisionedThroughput=units(5, 5),
+        GlobalSecondaryIndexes=[index("old", "b", ProvisionedThroughput=units(5, 5))],
+    )
+    change = {"Update": {"IndexName": "old", "ProvisionedThroughput": units(6, 6)}}
+    answer = update(tables, GlobalSecondaryIndexUpdates=[change])
+    for table in (answer, tables.describe()):
+        (described,) = table["GlobalSecondaryIndexes"]
+        assert described["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
+    tables.clock.advance(5)
+    (described,) = tables.describe()["GlobalSecondaryIndexes"]
+    assert described["ProvisionedThroughput"]["ReadCapacityUnits"] == 6
+
+
 def test_capacity_that_does_not_change_is_refused() -> None:
     assert refusal(provisioned(), ProvisionedThroughput=units(5, 5)) == (
         "ValidationException: The provisioned throughput for the table will not change. The "
@@ -183,7 +223,7 @@ def test_settings_are_changed() -> None:
         ),
         (
             {"GlobalSecondaryIndexUpdates": [{"Create": index("new", "c")}]},
-            "ValidationException: No Attribute Schema Defined",
+            "ValidationException: Invalid KeySchema: Some index key attribute have no definition",
         ),
         (
             {
@@ -207,6 +247,41 @@ def test_settings_are_changed() -> None:
                 "AttributeDefinitions": definitions("b"),
             },
             "ValidationException: Attempting to create an index which already exists",
+        ),
+        (
+            {
+                "GlobalSecondaryIndexUpdates": [
+                    {"Create": index("new", "c"), "Delete": {"IndexName": "old"}}
+                ],
+                "AttributeDefinitions": definitions("c"),
+            },
+            INVALID + "Only one of GlobalSecondaryIndexUpdate.Update, "
+            "GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete can be given",
+        ),
+        (
+            {
+                "GlobalSecondaryIndexUpdates": [{"Create": index("new", "c", "b")}],
+                "AttributeDefinitions": [
+                    *definitions("c"),
+                    {"AttributeName": "b", "AttributeType": "N"},
+                ],
+            },
+            "ValidationException: Attributes cannot be redefined. Please check that your "
+            "attribute has the same type as previously defined.",
+        ),
+        (
+            {
+                "GlobalSecondaryIndexUpdates": [{"Create": index("new", "c")}],
+                "AttributeDefinitions": definitions("c", "c"),
+            },
+            "ValidationException: Attribute Name is duplicated: c",
+        ),
+        (
+            {
+                "GlobalSecondaryIndexUpdates": [{"Create": index("new", "c", Projection={})}],
+                "AttributeDefinitions": definitions("c"),
+            },
+            INVALID + "Unknown ProjectionType: null",
         ),
         (
             {"StreamSpecification": {"StreamEnabled": True}},

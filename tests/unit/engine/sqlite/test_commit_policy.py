@@ -52,47 +52,6 @@ def test_a_burst_is_forgotten_soon() -> None:
     assert writes < 64
 
 
-def served(policy: CommitPolicy, arriving: int, lingering: int = 0) -> int:
-    """Have a batch answered that so many begin; return how many turns the others had to come."""
-    turns = 0
-    while policy.gathers(arriving):
-        turns += 1
-        arriving += lingering
-        lingering = 0
-    policy.note_answers(arriving, waiting=0)
-    return turns
-
-
-def test_groups_that_take_turns_are_brought_together() -> None:
-    policy = CommitPolicy(0.002)
-    policy.note_clients(2)
-    assert served(policy, 1) == 0
-    assert served(policy, 1) == 0
-    assert served(policy, 1, lingering=1) == 1
-    # From now on they come together, and nobody else is expected.
-    assert served(policy, 1, lingering=1) == 1
-    assert served(policy, 2) == 0
-
-
-def test_who_takes_turns_with_nobody_waits_less_and_less_often() -> None:
-    policy = CommitPolicy(0.002)
-    policy.note_clients(2)
-    waits = [batch for batch in range(200) if served(policy, 1) > 0]
-    assert waits == [2, 3, 5, 9, 17, 33, 65, 129, 193]
-
-
-def test_a_trial_that_fails_does_not_raise_what_is_expected() -> None:
-    policy = CommitPolicy(0.002)
-    policy.note_clients(16)
-    assert [served(policy, 4) for _ in range(6)] == [0, 0, 50, 50, 0, 50]
-
-
-def test_no_more_are_expected_than_there_are_clients() -> None:
-    policy = CommitPolicy(0.002)
-    policy.note_clients(4)
-    assert [served(policy, 4) for _ in range(4)] == [0, 0, 0, 0]
-
-
 def test_the_turn_is_looked_for_a_bounded_number_of_times() -> None:
     policy = CommitPolicy(0.002)
     for _ in range(2):

@@ -249,11 +249,25 @@ def test_a_signature_from_the_future_is_refused_in_aws_words():
     )
 
 
-def test_the_date_of_the_scope_has_to_be_that_of_the_request(verifier):
+def test_the_date_of_the_scope_has_to_be_that_of_the_request():
+    clock = VirtualClock(1_767_312_000.0)  # 2026-01-02T00:00:00Z
+    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
     request = request_with(authorization=header(), x_amz_date="20260102T000000Z")
     code, message = refusal(verifier, request)
     assert code == "InvalidSignatureException"
     assert "'20260101' != '20260102', from '20260102T000000Z'" in message
+
+
+@pytest.mark.parametrize(
+    "credential", ["a/b", "a/20250101/us-east-1/dynamodb/aws4_request", "a/b/us%east/s3/x"]
+)
+def test_the_date_is_looked_at_before_the_scope(credential):
+    clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
+    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
+    assert refusal(verifier, request)[1].startswith("Signature expired: 20260101T000000Z")
+    request = request_with(authorization=header(credential), x_amz_date="yesterday")
+    assert refusal(verifier, request)[1].startswith("Date must be in ISO-8601 'basic format'")
 
 
 def test_a_date_that_is_none_is_refused(verifier):

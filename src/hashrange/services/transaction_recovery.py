@@ -1,0 +1,139 @@
+"""Finishes transactions whose coordinator died, and drops ledger entries nobody can ask for again.
+
+Only for engines that change one shard at a time; see storage/transactions. Writers and readers that
+meet a lock finish its transaction themselves, so nothing waits for this service. It finds the
+transactions that nobody has met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from hashrange.clock import Clock
+from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
+from hashrange.limits import TRANSACTION_SECONDS_MAX
+from hashrange.storage.ledger import (
+    ABORTED,
+    DONE,
+    LEDGER,
+    LEDGER_SHARDS,
+    OPEN,
+    Closing,
+    Verdict,
+    entry_key,
+    entry_row,
+    open_bound,
+    unpack_entry,
+)
+from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.tokens import window_key
+from hashrange.storage.transactions import Tables, finish_entry
+
+_ROWS_PER_STEP: Final = 100
+_BYTES_PER_STEP: Final = 1 << 20
+
+
+@final
+class _Forgetting:
+    """The decision that deletes entries of transactions that are done."""
+
+    __slots__ = ("fences", "keys")
+
+    def __init__(self, keys: Sequence[RowKey]) -> None:
+        self.fences: Sequence[Fence] = ()
+        self.keys = keys
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        for key, row in zip(self.keys, rows, strict=True):
+            if row is not None and unpack_entry(row).state == DONE:
+                changes.deletes.append(key)
+        return changes
+
+
+@final
+class TransactionRecovery:
+    """The recovery of transactions of all accounts; one process runs it."""
+
+    def __init__(self, engine: Engine, tables: Tables, clock: Clock) -> None:
+        self._engine = engine
+        self._tables = tables
+        self._clock = clock
+
+    async def run_to_end(self) -> None:
+        """Finish all transactions that are overdue."""
+        while await self.step():
+            pass
+
+    async def step(self) -> int:
+        """Do a bounded piece of work for each shard of the ledger; return how much was done."""
+        if self._engine.capabilities.atomic_across_shards:
+            return 0
+        now = self._clock.now()
+        done = 0
+        for shard in range(LEDGER_SHARDS):
+            done += await self._recover(shard, now)
+            done += await self._forget(shard, now)
+        return done
+
+    async def _recover(self, shard: int, now: float) -> int:
+        """Decide and finish transactions that should be over; return how many are."""
+        upper = open_bound(now - TRANSACTION_SECONDS_MAX)
+        keys = await self._keys(OPEN, shard, upper)
+        return sum([await self._finish(shard, key) for key in keys])
+
+    async def _finish(self, shard: int, open_key: bytes) -> bool:
+        key = entry_key(open_key)
+        (row,) = await self._engine.read([entry_row(key)], STRONG)
+        if row is None:
+            await write_surely(self._engine, _Removal((OPEN, shard, open_key)))
+            return True
+        entry = unpack_entry(row)
+        verdict = await write_surely(self._engine, Verdict(key, entry.attempt, ABORTED))
+        assert isinstance(verdict, int)
+        if entry.state != DONE:
+            entry.state = verdict
+            return await finish_entry(self._engine, self._tables, key, entry)
+        await write_surely(self._engine, Closing(key, entry.attempt, entry.time))
+        return True
+
+    async def _forget(self, shard: int, now: float) -> int:
+        """Delete entries whose client token is not remembered any more; return how many."""
+        keys = await self._keys(LEDGER, shard, window_key(now, back=1))
+        if not keys:
+            return 0
+        await write_surely(self._engine, _Forgetting([(LEDGER, shard, key) for key in keys]))
+        left = await self._keys(LEDGER, shard, window_key(now, back=1))
+        return len(keys) - len(left)
+
+    async def _keys(self, store: str, shard: int, upper: bytes) -> list[bytes]:
+        rows, _ = await self._engine.range(
+            store,
+            shard,
+            b"",
+            upper,
+            reverse=False,
+            rows_max=_ROWS_PER_STEP,
+            bytes_max=_BYTES_PER_STEP,
+            consistency=STRONG,
+        )
+        return [key for key, _ in rows]
+
+
+@final
+class _Removal:
+    """The decision that deletes an open row that stands for nothing."""
+
+    __slots__ = ("fences", "keys")
+
+    def __init__(self, key: RowKey) -> None:
+        self.fences: Sequence[Fence] = ()
+        _, shard, open_key = key
+        self.keys: Sequence[RowKey] = (key, (LEDGER, shard, entry_key(open_key)))
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        changes = Changes()
+        if rows[1] is None:
+            changes.deletes.append(self.keys[0])
+        return changes

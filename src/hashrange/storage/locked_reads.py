@@ -1,0 +1,43 @@
+"""Strong reads of items that transactions may have locked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hashrange.engine.base import STRONG, Engine, RowKey
+from hashrange.errors import ConflictError
+from hashrange.storage.ledger import COMMITTED, entry_row, verdict_of
+from hashrange.storage.locks import lock_row, unpack_lock
+
+_READ_ATTEMPTS_MAX: Final = 20
+
+
+async def read_past_locks(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
+    """Return items, strongly: of items that a committed transaction still locks, the new images.
+
+    Locks are read before items. So an item whose lock is seen to be gone is seen as the
+    transaction left it, and what one reader has seen no later reader misses.
+    """
+    aborted: set[bytes] = set()
+    for _ in range(_READ_ATTEMPTS_MAX):
+        locks = await engine.read([lock_row(row) for row in rows], STRONG)
+        items = await engine.read(rows, STRONG)
+        if not any(locks):
+            return items
+        images: list[bytes | None] = []
+        for row, item in zip(locks, items, strict=True):
+            lock = None if row is None else unpack_lock(row)
+            if lock is None or lock.attempt in aborted:
+                images.append(item)
+                continue
+            [entry] = await engine.read([entry_row(lock.name)], STRONG)
+            if entry is None:
+                # Aborted, if the lock is still there now; else it was finished meanwhile.
+                aborted.add(lock.attempt)
+                break
+            is_committed = verdict_of(entry, lock.attempt) == COMMITTED
+            images.append(lock.applied_to(item) if is_committed else item)
+        else:
+            return images
+    raise ConflictError("transactions are in the way of a read")

@@ -1,0 +1,95 @@
+"""Content codings: bodies of requests that come compressed, and of responses that go so.
+
+A body that cannot be decoded, for whatever reason, is an internal failure, as it is on AWS. The
+work on a body is bounded by the size the server accepts.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+from hashrange.errors import InternalFailure
+from hashrange.wire.protocols.json_codec import BodyTooLargeError
+
+PLAIN_BYTES_MAX: Final = 4096
+"""Responses of up to so many bytes are not compressed."""
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_ZLIB: Final = zlib.MAX_WBITS
+_WINDOWS: Final = {b"gzip": _GZIP, b"x-gzip": _GZIP, b"deflate": _ZLIB}
+# What follows a member is copied, so a body is decoded in pieces and has only so many members.
+_PIECE_BYTES: Final = 1 << 16
+_MEMBERS_MAX: Final = 1000
+# Responses are compressed while others wait.
+_QUICKEST: Final = 1
+
+
+def decode_body(coding: bytes, body: bytes, bytes_max: int) -> bytes:
+    """Return a body without the content coding that its header names."""
+    coding = coding.strip().lower()
+    if coding in (b"", b"identity"):
+        return body
+    window = _WINDOWS.get(coding)
+    if window is None:
+        raise InternalFailure
+    try:
+        return _inflate(body, window, bytes_max)
+    except zlib.error:
+        raise InternalFailure from None
+
+
+def _inflate(body: bytes, window: int, bytes_max: int) -> bytes:
+    """Decompress a body; one of gzip may have several members, which are joined."""
+    inflated: list[bytes] = []
+    room = bytes_max
+    members = 1
+    decompressor = zlib.decompressobj(window)
+    for start in range(0, len(body), _PIECE_BYTES):
+        piece = body[start : start + _PIECE_BYTES]
+        while piece:
+            if decompressor.eof:
+                members += 1
+                if window != _GZIP or members > _MEMBERS_MAX:
+                    raise InternalFailure
+                decompressor = zlib.decompressobj(window)
+            content = decompressor.decompress(piece, room + 1)
+            room -= len(content)
+            if room < 0:
+                raise BodyTooLargeError
+            inflated.append(content)
+            piece = decompressor.unused_data
+    if not decompressor.eof:
+        raise InternalFailure
+    return b"".join(inflated)
+
+
+def encode_body(accepted: bytes, body: bytes) -> tuple[bytes, bytes]:
+    """Return a body in a coding that Accept-Encoding asks for, and the header line to say so."""
+    coding = _choose(accepted)
+    if coding is None:
+        return body, b""
+    compressed = zlib.compress(body, _QUICKEST, _WINDOWS[coding])
+    return compressed, b"Content-Encoding: %b\r\n" % coding
+
+
+def _choose(accepted: bytes) -> bytes | None:
+    """Return gzip or deflate, whichever is preferred, or None if neither is accepted."""
+    weights = {b"gzip": 0.0, b"deflate": 0.0}
+    for element in accepted.lower().split(b","):
+        coding, _, parameter = element.partition(b";")
+        coding = coding.strip()
+        if coding in weights:
+            weights[coding] = _weight(parameter.strip())
+    best = max(weights, key=lambda coding: weights[coding])
+    return best if weights[best] > 0 else None
+
+
+def _weight(parameter: bytes) -> float:
+    name, _, value = parameter.partition(b"=")
+    if name.strip() != b"q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
