@@ -80,7 +80,7 @@ clients: $(READY) ## Run other SDKs against this server (needs Node)
 	$(BIN)/pytest tests/clients --with-npm $(ARGS)
 
 clients-go: $(READY) ## Run the AWS SDK for Go v2 against this server (needs Go)
-	$(BIN)/pytest tests/clients/test_go.py --with-go $(ARGS)
+	$(BIN)/pytest tests/clients --with-go -m go $(ARGS)
 
 clients-java: $(READY) ## Run the clients in Java against this server (needs Java and Maven)
 	$(BIN)/pytest tests/clients --with-java -m java $(ARGS)

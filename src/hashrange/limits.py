@@ -102,3 +102,9 @@ GROUP_POLICIES_CHARACTERS_MAX: Final = 5120
 TRUST_POLICY_CHARACTERS_MAX: Final = 2048
 SESSION_POLICY_CHARACTERS_MAX: Final = 2048
 RESOURCE_POLICY_BYTES_MAX: Final = 20_480  # white space included
+
+# Requests to neighbour services.
+CALL_BODY_BYTES_MAX: Final = 2_097_152  # of the protocols without payloads: JSON, CBOR and query
+CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
+CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
+CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import Caller, RequestScope
@@ -68,16 +68,20 @@ class Operation(Protocol):
     def run(self, scope: RequestScope, request: Request) -> Awaitable[Response]: ...
 
 
+Decoded = tuple[Operation, Request | None]
+"""An operation and its parameters; None for the parameters of a request without a body."""
+
+
 class Codec(Protocol):
     """One protocol: from an HTTP request to an operation and its parameters, and back."""
 
-    def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request | None]:
-        """Return the operation and its parameters, None when there is no body.
+    def decode(self, request: HttpRequest, scope: RequestScope) -> Decoded | Awaitable[Decoded]:
+        """Return the operation and its parameters.
 
-        Notes service and operation in the scope also when it refuses, as far as it knows them.
+        Sets service and operation in the scope also when it refuses, empty if they are unknown.
         """
 
-    def encode(self, request: HttpRequest, operation: Any, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
 
     def encode_error(
@@ -102,7 +106,8 @@ class Pipeline:
         """Carry out a request and return its answer."""
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
-            operation, parameters = codec.decode(request, scope)
+            decoded = codec.decode(request, scope)
+            operation, parameters = decoded if isinstance(decoded, tuple) else await decoded
             found = self._authenticate(request, operation.service.signing_name)
             caller = found if isinstance(found, Caller) else await found
             scope.caller = caller
@@ -118,7 +123,7 @@ class Pipeline:
                 if waiting is not None:
                     await waiting
                 response = await operation.run(scope, parameters)
-                answer = codec.encode(request, operation, response)
+                answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
                 operation.check_values(parameters)
                 raise

@@ -42,7 +42,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
         size = row_size(row)
         units = read_units(size, consistent=consistent)
-        scope.note_item(table.name, units, size)
+        scope.note_only_item(table.name, units, size)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

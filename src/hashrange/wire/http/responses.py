@@ -23,15 +23,28 @@ _REQUEST_ID_TAIL = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
 # Spelt out, because the standard library's table is slow to import.
 _PHRASES: Final = {
     200: "OK",
+    201: "Created",
     202: "Accepted",
+    204: "No Content",
     400: "Bad Request",
     403: "Forbidden",
     404: "Not Found",
+    405: "Method Not Allowed",
     408: "Request Timeout",
     409: "Conflict",
+    410: "Gone",
+    412: "Precondition Failed",
     413: "Payload Too Large",
+    415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
     500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
     503: "Service Unavailable",
+    504: "Gateway Timeout",
 }
 
 _Key = tuple[int, bytes, bool, bool]

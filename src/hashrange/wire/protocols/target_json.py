@@ -47,7 +47,7 @@ class TargetJson:
             raise UnknownOperationException
         return operation, parameters
 
-    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
         body = encode(response) if response else operation.empty_body
         return HttpAnswer(200, body, request.head.content_type or PLAIN_JSON)
