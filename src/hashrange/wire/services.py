@@ -28,6 +28,7 @@ from hashrange.neighbours.service import (
     Service,
     ServiceError,
 )
+from hashrange.wire.http.content_encoding import decode_body
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.protocols.addresses import (
     is_form,
@@ -36,7 +37,7 @@ from hashrange.wire.protocols.addresses import (
     signing_service,
 )
 from hashrange.wire.protocols.codec import Call, Codec
-from hashrange.wire.protocols.json_codec import BodyTooLargeError, inflate
+from hashrange.wire.protocols.json_codec import BodyTooLargeError
 from hashrange.wire.protocols.service_models import ServiceModels
 
 __all__ = [
@@ -184,7 +185,7 @@ def _prepare(call: Call) -> Call:
     coding = call.request.head.headers.get(b"content-encoding", b"").strip().lower()
     try:
         if coding in _GZIP:
-            call.body = inflate(call.body, bytes_max)
+            call.body = decode_body(coding, call.body, bytes_max)
         if len(call.body) > bytes_max:
             raise BodyTooLargeError
     except BodyTooLargeError:
