@@ -76,7 +76,9 @@ class GuardedSite:
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
         """Have a request answered; return its document."""
         body = json.dumps(request).encode()
-        found: dict[str, Any] = json.loads(asyncio.run(answer(self.database, operation, body)).body)
+        found: dict[str, Any] = json.loads(
+            asyncio.run(answer(self.database, operation, body)).body or b"{}"
+        )
         return found
 
     def refusal(self, operation: str, **request: Any) -> str:

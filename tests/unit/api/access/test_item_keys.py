@@ -98,7 +98,10 @@ def test_attributes_are_found_wherever_they_are_named(site):
         ("UpdateItem", {"UpdateExpression": "REMOVE shown, secret"}),
         ("UpdateItem", {"UpdateExpression": "SET shown = if_not_exists(secret, shown)"}),
         ("UpdateItem", {"AttributeUpdates": {"secret": {"Action": "DELETE"}}}),
-        ("DeleteItem", {"ConditionExpression": "NOT (attribute_exists(shown) OR size(secret) > s)"}),
+        (
+            "DeleteItem",
+            {"ConditionExpression": "NOT (attribute_exists(shown) OR size(secret) > s)"},
+        ),
         ("DeleteItem", {"Expected": {"secret": {"Exists": False}}}),
     ]
     for operation, members in refused:
