@@ -13,6 +13,8 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
+from hashrange.wire.auth.identity import Identity
+
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import STRONG
@@ -21,7 +23,6 @@ from hashrange.engine.memory.faults import FaultPlan, Rates
 from hashrange.errors import EngineError, UnknownOutcomeError
 from hashrange.limits import SHARD_SECONDS
 from hashrange.storage.ledger import LEDGER_SHARDS, OPEN
-from hashrange.wire.auth.identity import Identity
 from tests.cluster.schedule import Scheduler, pause
 
 IDENTITY = Identity("local", "000000000000", "us-east-1")

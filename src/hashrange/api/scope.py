@@ -144,6 +144,16 @@ class RequestScope:
         return self.peer.address
 
     @property
+    def is_secure(self) -> bool:
+        """Whether the connection uses TLS."""
+        return self.peer.is_secure
+
+    @property
+    def grants(self) -> Grants | None:
+        """The caller's policies; None on a server that has none."""
+        return self.caller.grants
+
+    @property
     def clock(self) -> Clock:
         return self.context.clock
 

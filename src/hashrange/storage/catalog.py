@@ -124,8 +124,17 @@ def end_expiry_fill(setting: TimeToLive) -> Editor:
 class Catalog:
     """The tables of all accounts and regions."""
 
-    def __init__(self, engine: Engine, clock: Clock, delays: Delays | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        delays: Delays | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> None:
         self.delays = delays or Delays()
+        # Whether accounts may use tables of others by ARN, because policies decide about it.
+        self.is_shared = is_shared
         self._engine = engine
         self._clock = clock
         self._counter = -1
@@ -153,7 +162,7 @@ class Catalog:
             self._counter = counter
             if len(self._built) > _BUILT_MAX:
                 self._built.clear()
-        key = record_key(account, region, resolve_name(account, region, name))
+        key = record_key(*self.locate(account, region, name))
         (row,) = await self._engine.read([(STORE, 0, key)], STRONG)
         built = self._built.get(key)
         if row is None:
@@ -172,11 +181,19 @@ class Catalog:
 
     async def record(self, account: str, region: str, name: str) -> TableRecord:
         """Return a table's record for the control plane, by its name or ARN."""
-        name = resolve_name(account, region, name)
+        account, region, name = self.locate(account, region, name)
         found = await self.find(account, region, name)
         if found is None:
             raise table_not_found(name)
         return found
+
+    def locate(self, account: str, region: str, name: str) -> tuple[str, str, str]:
+        """Return account, region and name of the table that an account means by a name or ARN."""
+        if self.is_shared and ":" in name:
+            arn, _, table = name.partition("/")
+            owner = arn.split(":")[4]
+            return owner, region, resolve_name(owner, region, f"{arn}/{table}")
+        return account, region, resolve_name(account, region, name)
 
     async def find(self, account: str, region: str, name: str) -> TableRecord | None:
         """Return a table's record, if there is such a table."""

@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
-from hashrange.neighbours.registry import SERVICES
+from hashrange.identities.store import IdentityStore
+from hashrange.identities.vault import Vault
+from hashrange.neighbours.registry import make_services
 
+SERVICES = make_services(IdentityStore(Vault(lambda: bytes(32))))
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

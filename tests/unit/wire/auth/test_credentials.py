@@ -26,7 +26,8 @@ def test_keys_have_secrets_accounts_and_tokens(tmp_path):
         """,
     )
     assert [
-        (key.access_key, key.secret, key.account, key.token) for key in credentials.values()
+        (key.access_key, key.secret, key.grants.principal.account, key.token)
+        for key in credentials.values()
     ] == [
         ("AKID", "s1", "000000000000", None),
         ("123456789012", "s2", "123456789012", None),

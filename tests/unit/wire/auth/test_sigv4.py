@@ -7,10 +7,15 @@ from botocore.credentials import Credentials
 
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import ClientError, InvalidSignatureException
-from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
+from hashrange.wire.auth.key_rings import Credential, FixedKeys, root_grants
+from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
 from hashrange.wire.http.messages import Head, HttpRequest
 
 SCOPE = "AKID/20260101/us-east-1/dynamodb/aws4_request"
+
+
+def keys_of(access_key):
+    return FixedKeys({access_key: Credential(access_key, "secret", root_grants("000000000000"))})
 
 
 def request_with(url="/", **headers):
@@ -54,7 +59,10 @@ def from_botocore(prepared, url):
 
 @pytest.fixture
 def verifier():
-    return Verifier({"AKID": Credential("AKID", "secret")}, SystemClock())
+    return Verifier(
+        keys_of("AKID"),
+        SystemClock(),
+    )
 
 
 @pytest.mark.parametrize("authorization", [None, "AWS4", "X", "Bearer abc", ""])
@@ -173,8 +181,8 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
 
 
 def test_an_account_may_be_given_to_a_key():
-    credential = Credential("AKID", "secret", account="123456789012")
-    verifier = Verifier({"AKID": credential}, SystemClock())
+    credential = Credential("AKID", "secret", root_grants("123456789012"))
+    verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
     assert verifier.authenticate(signed_request(), "dynamodb").account == "123456789012"
 
 
@@ -208,7 +216,10 @@ def test_the_host_and_the_target_have_to_be_signed(verifier):
 
 
 def test_an_unknown_key_is_refused():
-    verifier = Verifier({"OTHER": Credential("OTHER", "secret")}, SystemClock())
+    verifier = Verifier(
+        keys_of("OTHER"),
+        SystemClock(),
+    )
     assert refusal(verifier, signed_request()) == (
         "UnrecognizedClientException",
         "The security token included in the request is invalid.",
@@ -216,8 +227,8 @@ def test_an_unknown_key_is_refused():
 
 
 def test_a_session_token_has_to_be_the_right_one():
-    credential = Credential("AKID", "secret", token="token")
-    verifier = Verifier({"AKID": credential}, SystemClock())
+    credential = Credential("AKID", "secret", root_grants("000000000000"), token="token")
+    verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
     assert verifier.authenticate(signed_request(token="token"), "dynamodb").access_key == "AKID"
     for token in (None, "other"):
         code, _ = refusal(verifier, signed_request(token=token))
@@ -226,7 +237,9 @@ def test_a_session_token_has_to_be_the_right_one():
 
 def test_an_expired_signature_is_refused_in_aws_words():
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(
+        keys_of("AKID"), clock
+    )
     request = request_with(authorization=header(), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request) == (
         "InvalidSignatureException",
@@ -239,7 +252,8 @@ def test_an_expired_signature_is_refused_in_aws_words():
 
 def test_a_signature_from_the_future_is_refused_in_aws_words():
     verifier = Verifier(
-        {"AKID": Credential("AKID", "secret")}, VirtualClock(1_767_225_600.0 - 1000)
+        keys_of("AKID"),
+        VirtualClock(1_767_225_600.0 - 1000),
     )
     request = request_with(authorization=header(), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request) == (
@@ -251,7 +265,9 @@ def test_a_signature_from_the_future_is_refused_in_aws_words():
 
 def test_the_date_of_the_scope_has_to_be_that_of_the_request():
     clock = VirtualClock(1_767_312_000.0)  # 2026-01-02T00:00:00Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(
+        keys_of("AKID"), clock
+    )
     request = request_with(authorization=header(), x_amz_date="20260102T000000Z")
     code, message = refusal(verifier, request)
     assert code == "InvalidSignatureException"
@@ -263,7 +279,9 @@ def test_the_date_of_the_scope_has_to_be_that_of_the_request():
 )
 def test_the_date_is_looked_at_before_the_scope(credential):
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(
+        keys_of("AKID"), clock
+    )
     request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request)[1].startswith("Signature expired: 20260101T000000Z")
     request = request_with(authorization=header(credential), x_amz_date="yesterday")
