@@ -313,6 +313,8 @@ class Application:
         engine = open_engine(settings)
         identities = self._identities
         identities.open(engine)
+        if settings.is_guarded and not await identities.is_key_right():
+            raise StartError("The key file is not the key that the secrets here were sealed with.")
         if settings.auth:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()

@@ -4,6 +4,7 @@ identity row  := Identity as JSON         under "u", "g" or "r" account 0 name i
 policy row    := ManagedPolicy as JSON    under "p" account 0 name in lower case
 key row       := AccessKey as JSON        under "k" access key id
 version row   := a number in decimal      under "v"; moves with every change
+check row     := a known text, sealed     under "c"; opens with the right server key only
 
 Names are unique whatever the case of their letters, as in IAM. Each process reads the version row
 when the engine's change counter has moved, and all rows when the version has.
@@ -25,11 +26,13 @@ from hashrange.identities.records import (
     pack,
     unpack,
 )
-from hashrange.identities.vault import Vault
+from hashrange.identities.vault import SealError, Vault
 
 STORE: Final = "identities"
 
 _VERSION: Final = b"v"
+_CHECK: Final = b"c"
+_CHECK_PURPOSE: Final = "key check"
 _PAGE_ROWS: Final = 500
 _PAGE_BYTES: Final = 1 << 20
 _EVERYTHING: Final = (b"", b"\xff")
@@ -109,6 +112,17 @@ class IdentityStore:
                 return directory
             lower = rows[-1][0] + b"\x00"
 
+    async def is_key_right(self) -> bool:
+        """Tell whether the server's key is the one that secrets were sealed with."""
+        sealed = self.vault.seal(_CHECK_PURPOSE, "", b"hashrange")
+        kept = await self._engine.write(_KeyCheck(sealed))
+        assert isinstance(kept, str)
+        try:
+            self.vault.open(_CHECK_PURPOSE, "", kept)
+        except SealError:
+            return False
+        return True
+
     async def change(self, keys: Sequence[Key], edit: Editor) -> None:
         """Change records atomically; what the editor raises refuses the change."""
         await self._engine.write(_Change(keys, edit))
@@ -125,7 +139,7 @@ def _add(directory: Directory, rows: list[Row]) -> None:
 
 
 def _record(key: Key, row: bytes | None) -> Record | None:
-    if row is None or key == _VERSION:
+    if row is None or key in (_VERSION, _CHECK):
         return None
     if key[:1] == b"k":
         return unpack(AccessKey, row)
@@ -154,4 +168,22 @@ class _Change:
         changes.puts.append((STORE, 0, _VERSION, b"%d" % version))
         changes.creates = [STORE]
         changes.is_announced = True
+        return changes
+
+
+@final
+class _KeyCheck:
+    """The decision that keeps the check row, unless there is one; its outcome is the row."""
+
+    def __init__(self, sealed: str) -> None:
+        self.fences: Sequence[Fence] = ()
+        self.keys: Sequence[RowKey] = [(STORE, 0, _CHECK)]
+        self._sealed = sealed
+
+    def decide(self, rows: Sequence[bytes | None]) -> Changes:
+        if rows[0] is not None:
+            return Changes(rows[0].decode())
+        changes = Changes(self._sealed)
+        changes.creates = [STORE]
+        changes.puts.append((STORE, 0, _CHECK, self._sealed.encode()))
         return changes

@@ -237,9 +237,7 @@ def test_a_session_token_has_to_be_the_right_one():
 
 def test_an_expired_signature_is_refused_in_aws_words():
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier(
-        keys_of("AKID"), clock
-    )
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request) == (
         "InvalidSignatureException",
@@ -265,9 +263,7 @@ def test_a_signature_from_the_future_is_refused_in_aws_words():
 
 def test_the_date_of_the_scope_has_to_be_that_of_the_request():
     clock = VirtualClock(1_767_312_000.0)  # 2026-01-02T00:00:00Z
-    verifier = Verifier(
-        keys_of("AKID"), clock
-    )
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(), x_amz_date="20260102T000000Z")
     code, message = refusal(verifier, request)
     assert code == "InvalidSignatureException"
@@ -279,9 +275,7 @@ def test_the_date_of_the_scope_has_to_be_that_of_the_request():
 )
 def test_the_date_is_looked_at_before_the_scope(credential):
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier(
-        keys_of("AKID"), clock
-    )
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request)[1].startswith("Signature expired: 20260101T000000Z")
     request = request_with(authorization=header(credential), x_amz_date="yesterday")
