@@ -24,8 +24,8 @@ from hashrange.errors import EngineError, UnknownOutcomeError
 from hashrange.limits import SHARD_SECONDS
 from hashrange.storage.ledger import LEDGER_SHARDS, OPEN
 from tests.cluster.schedule import Scheduler, pause
+from tests.harness.calls import answer
 
-IDENTITY = Identity("local", "000000000000", "us-east-1")
 TABLES = ("left", "right")
 ACCOUNTS = 5
 MONEY = 20
@@ -91,14 +91,10 @@ class Bank:
 
     async def call(self, front: int, operation: str, **request: Any) -> dict[str, Any]:
         """Have a front end carry out an operation."""
-        streams = operation in ("DescribeStream", "GetShardIterator", "GetRecords")
-        service = "DynamoDBStreams" if streams else "DynamoDB"
-        status, answer = await self.fronts[front].dispatcher.answer(
-            f"{service}_20120810.{operation}".encode(), json.dumps(request).encode(), IDENTITY
-        )
-        document: dict[str, Any] = json.loads(answer)
-        if status != 200:
-            raise Failure(status, document)
+        answered = await answer(self.fronts[front], operation, json.dumps(request).encode())
+        document: dict[str, Any] = json.loads(answered.body)
+        if answered.status != 200:
+            raise Failure(answered.status, document)
         return document
 
     async def open(self) -> None:

@@ -32,7 +32,7 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
-from hashrange.wire.stages import Stages
+from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
 
@@ -96,9 +96,10 @@ class Pipeline:
 
     def __init__(self, stages: Stages, make_context: Callable[[str, str], Context]) -> None:
         self._authenticate = stages.authenticator.authenticate
-        self._authorise = stages.authoriser.authorise
-        self._admit = stages.admission.admit
-        self._record = stages.recorder.record
+        # Trivial stages are left out, since this is the path of every request.
+        self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
+        self._admission = None if type(stages.admission) is Unlimited else stages.admission
+        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
 
@@ -116,12 +117,14 @@ class Pipeline:
                 raise SerializationException
             try:
                 operation.check(parameters)
-                waiting = self._authorise(scope, parameters)
-                if waiting is not None:
-                    await waiting
-                waiting = self._admit(scope, parameters)
-                if waiting is not None:
-                    await waiting
+                if self._authoriser is not None:
+                    waiting = self._authoriser.authorise(scope, parameters)
+                    if waiting is not None:
+                        await waiting
+                if self._admission is not None:
+                    waiting = self._admission.admit(scope, parameters)
+                    if waiting is not None:
+                        await waiting
                 response = await operation.run(scope, parameters)
                 answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
@@ -131,9 +134,10 @@ class Pipeline:
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
-        scope.status = answer.status
-        scope.ended = perf_counter()
-        self._record(scope)
+        if self._recorder is not None:
+            scope.status = answer.status
+            scope.ended = perf_counter()
+            self._recorder.record(scope)
         return answer
 
     def _context(self, caller: Caller) -> Context:

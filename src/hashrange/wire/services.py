@@ -54,7 +54,6 @@ __all__ = [
 
 # A service that is known by its path-like requests although it is not served.
 _S3: Final = "s3"
-_GZIP: Final = (b"gzip", b"x-gzip", b"deflate")
 
 
 @final
@@ -182,10 +181,9 @@ def _prepare(call: Call) -> Call:
     bytes_max = (
         REQUEST_BODY_BYTES_MAX if call.service and call.service.rest else CALL_BODY_BYTES_MAX
     )
-    coding = call.request.head.headers.get(b"content-encoding", b"").strip().lower()
+    coding = call.request.head.headers.get(b"content-encoding", b"")
     try:
-        if coding in _GZIP:
-            call.body = decode_body(coding, call.body, bytes_max)
+        call.body = decode_body(coding, call.body, bytes_max)
         if len(call.body) > bytes_max:
             raise BodyTooLargeError
     except BodyTooLargeError:

@@ -16,7 +16,8 @@ from hashrange.services import backfill as backfill_module
 from hashrange.services.backfill import Backfill
 from hashrange.storage.indexes import index_row
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
-from hashrange.storage.writes import DeleteWrite, GroupWrite, PutWrite, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import DeleteWrite, GroupWrite, PutWrite
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 Rows = dict[bytes, bytes]

@@ -11,7 +11,8 @@ from hashrange.model.keys import item_key
 from hashrange.model.values import item_size
 from hashrange.services.backfill import Backfill
 from hashrange.storage.layout import END_OF_KEYS
-from hashrange.storage.writes import PutWrite, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import PutWrite
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 ITEMS = 5

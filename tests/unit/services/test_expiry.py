@@ -21,7 +21,8 @@ from hashrange.services.expiry import Expiry
 from hashrange.storage.catalog import Delays
 from hashrange.storage.expiry import expired_seconds, expiry_key, expiry_second
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item, unpack_tally
-from hashrange.storage.writes import DeleteWrite, ExpireWrite, GroupWrite, PutWrite, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import DeleteWrite, ExpireWrite, GroupWrite, PutWrite
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 ON = {"AttributeName": "x", "Enabled": True}

@@ -19,7 +19,8 @@ from hashrange.model.schema import Table
 from hashrange.model.values import item_size
 from hashrange.storage import catalog as catalog_module
 from hashrange.storage.catalog import Catalog, Delays
-from hashrange.storage.writes import PutWrite, write_item
+from hashrange.storage.transactions import write_item
+from hashrange.storage.writes import PutWrite
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 

@@ -12,7 +12,7 @@ _ACCOUNT_ID = re.compile(r"[0-9]{12}")
 
 
 def account_of(access_key: str) -> str:
-    """Return the account an access key names: twelve digits are an account id themselves."""
+    """Return the account of an access key: the key itself if it is twelve digits."""
     return access_key if _ACCOUNT_ID.fullmatch(access_key) else DEFAULT_ACCOUNT
 
 

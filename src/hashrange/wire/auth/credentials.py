@@ -1,4 +1,4 @@
-"""The credentials file: access keys that a server knows from its start, and whose they are.
+"""Reads the credentials file: access keys, their secrets and their accounts.
 
 [AKIDEXAMPLE]                  # the access key id
 secret = "the secret access key"
@@ -33,7 +33,7 @@ _MANAGED: Final = "arn:aws:iam::aws:policy/"
 
 
 class CredentialsFileError(Exception):
-    """The credentials file cannot be used; the message says why, for people."""
+    """The credentials file cannot be used; the message is for the operator."""
 
 
 def load_credentials(path: Path) -> dict[str, Credential]:

@@ -52,6 +52,7 @@ class Head:
         "headers",
         "is_call",
         "is_encoded",
+        "is_own_call",
         "is_plainly_signed",
         "method",
         "target",
@@ -66,6 +67,8 @@ class Head:
         self.is_call = method == b"POST" and (url == b"/" or url[:2] == b"/?")
         self.content_type = _json_content_type(headers.get(b"content-type", b""))
         self.target = headers.get(b"x-amz-target", b"")
+        # The targets of DynamoDB and DynamoDB Streams begin like this, those of neighbours never.
+        self.is_own_call = self.is_call and self.target.startswith(b"DynamoDB")
         self.has_origin = b"origin" in headers
         self.is_encoded = b"content-encoding" in headers
         # The Authorization header without its signature: a client sends the same all day.

@@ -1,4 +1,4 @@
-"""Response heads: everything before the body, from templates that are rebuilt once a second.
+"""Renders responses; the head comes from a template that is rebuilt once a second.
 
 A head carries what AWS sends: `x-amzn-RequestId` (52 characters of [0-9A-V], unique per request)
 and `x-amz-crc32`, the checksum of the body that SDKs verify.
@@ -49,7 +49,7 @@ _PHRASES: Final = {
 
 _Key = tuple[int, bytes, bool, bool]
 _Template = tuple[bytes, bytes, bytes, bytes]
-"""What stands before the length, before the request id, before the checksum, and behind it."""
+"""The bytes before the length, before the request id, before the checksum, and after it."""
 
 # The last two digits of the counter and what follows them.
 _REQUEST_ID_ENDS: Final = [b"%02X%b" % (low, _REQUEST_ID_TAIL) for low in range(256)]
@@ -57,7 +57,7 @@ _REQUEST_ID_ENDS: Final = [b"%02X%b" % (low, _REQUEST_ID_TAIL) for low in range(
 
 @final
 class ResponseWriter:
-    """Renders answers to bytes and names the requests."""
+    """Renders answers to bytes and generates request ids."""
 
     def __init__(self) -> None:
         # Ten random characters per process, then sixteen of a counter.
@@ -75,7 +75,7 @@ class ResponseWriter:
         return self._request_id_start + _REQUEST_ID_ENDS[low]
 
     def tick(self) -> None:
-        """Forget the rendered heads, whose Date is about to be out of date."""
+        """Drop the templates, because their Date is out of date."""
         self._templates.clear()
 
     def render(

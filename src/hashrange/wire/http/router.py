@@ -25,8 +25,6 @@ from hashrange.wire.protocols.target_json import TargetJson
 from hashrange.wire.services import Neighbours
 
 _PREFLIGHT_SECONDS: Final = 172800
-# The targets of DynamoDB and DynamoDB Streams begin like this, those of neighbours never.
-_OWN_TARGETS: Final = b"DynamoDB"
 
 
 def overloaded(reason: str) -> HttpAnswer:
@@ -63,15 +61,14 @@ class Router:
 
     def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
         """Return the coroutine that makes the response to a request."""
-        head = request.head
-        if request.refusal is None:
-            if head.target[:8] != _OWN_TARGETS:
-                codec = find_call(self._neighbours, request)
-                if codec is not None:
-                    return self._call_neighbour(request, codec)
-            if head.is_call:
-                return self._call(request)
-        return self._answer(request)
+        if request.refusal is not None:
+            return self._answer(request)
+        if request.head.is_own_call:
+            return self._call(request)
+        codec = find_call(self._neighbours, request)
+        if codec is not None:
+            return self._call_neighbour(request, codec)
+        return self._call(request) if request.head.is_call else self._answer(request)
 
     async def _call_neighbour(self, request: HttpRequest, codec: NeighbourCodec) -> None:
         """Answer a request to a neighbour service."""

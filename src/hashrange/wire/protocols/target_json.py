@@ -49,8 +49,7 @@ class TargetJson:
 
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
-        operation = self._operations[request.head.target]
-        body = encode(response) if response else operation.empty_body
+        body = encode(response) if response else self._operations[request.head.target].empty_body
         return HttpAnswer(200, body, request.head.content_type or PLAIN_JSON)
 
     def encode_error(
