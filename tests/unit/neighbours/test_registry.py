@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-from hashrange.identities.store import IdentityStore
-from hashrange.identities.vault import Vault
 from hashrange.neighbours.registry import make_services
+from tests.harness.identities import identity_store
 
-SERVICES = make_services(IdentityStore(Vault(lambda: bytes(32))))
+SERVICES = make_services(identity_store())
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

@@ -83,15 +83,7 @@ class Router:
             self._render(request_id, request, NOT_FOUND)
             return
         answer = await self._pipeline.answer(request, self._json, request_id)
-        request.response = self.writer.render(
-            request_id,
-            answer.status,
-            answer.body,
-            answer.content_type,
-            answer.extra,
-            closing=self.is_stopping or not request.keep_alive,
-            cors=request.head.has_origin,
-        )
+        self._render(request_id, request, answer)
 
     async def _answer(self, request: HttpRequest) -> None:
         """Answer any other request."""
