@@ -138,7 +138,7 @@ def make_stages(settings: Settings, clock: Clock, identities: IdentityStore) -> 
     if not settings.is_guarded:
         return Stages(OpenDoor())
     keys = StoredKeys(identities, _load_fixed_keys(settings))
-    return Stages(Verifier(keys, clock), PolicyAuthoriser())
+    return Stages(Verifier(keys, clock), PolicyAuthoriser(identities))
 
 
 def open_engine(settings: Settings) -> Engine:

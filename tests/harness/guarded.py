@@ -57,7 +57,7 @@ class GuardedSite:
         self.gate = Gate()
         stages = Stages(authenticator=self.gate, authoriser=PolicyAuthoriser())
         self.clock = VirtualClock()
-        self.database = Database(MemoryEngine(), self.clock, stages=stages)
+        self.database = Database(MemoryEngine(), self.clock, stages=stages, is_shared=True)
         self.stream = ""
 
     def be(self, *statements: dict[str, Any], arn: str = USER, **keys: str) -> None:

@@ -78,7 +78,8 @@ def test_users_come_and_go(iam):
     assert made["User"]["Arn"] == f"arn:aws:iam::{ACCOUNT}:user/people/Una"
     assert made["User"]["UserId"].startswith("AIDA")
     assert refusal(iam.create_user, UserName="una")[0] == "EntityAlreadyExists"
-    assert iam.get_user(UserName="una")["User"]["Tags"] == [{"Key": "t", "Value": "1"}]
+    assert refusal(iam.get_user, UserName="una")[0] == "NoSuchEntity"
+    assert iam.get_user(UserName="Una")["User"]["Tags"] == [{"Key": "t", "Value": "1"}]
     assert "Una" in [user["UserName"] for user in iam.list_users(PathPrefix="/people/")["Users"]]
     iam.tag_user(UserName="Una", Tags=[{"Key": "u", "Value": "2"}])
     iam.untag_user(UserName="Una", TagKeys=["t"])
@@ -157,6 +158,16 @@ def test_changes_take_effect_in_all_workers_within_a_second(server, iam):
     assert poll(lambda: outcomes() == {"allowed"})
     iam.update_access_key(UserName="changing", AccessKeyId=keys["AccessKeyId"], Status="Inactive")
     assert poll(lambda: outcomes() == {"UnrecognizedClientException"})
+
+
+def test_a_deny_for_a_path_cannot_be_got_around_by_leaving_the_path_out(server, iam):
+    guarded = f"arn:aws:iam::{ACCOUNT}:user/chiefs/*"
+    keys = new_user(iam, "deputy", allow("iam:*"), {**allow("iam:*", guarded), "Effect": "Deny"})
+    iam.create_user(UserName="chief", Path="/chiefs/")
+    deputy = server.client("iam", keys)
+    assert refusal(deputy.delete_user, UserName="chief")[0] == "AccessDenied"
+    assert refusal(deputy.delete_user, UserName="CHIEF")[0] == "NoSuchEntity"
+    assert deputy.get_user(UserName="deputy")
 
 
 def test_policies_of_a_group_count(server, iam):

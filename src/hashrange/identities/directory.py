@@ -40,8 +40,19 @@ class Directory:
             self._identities[(record.kind, record.account, record.name.lower())] = record
 
     def identity(self, kind: Kind, account: str, name: str) -> Identity | None:
-        """Return a user, group or role."""
-        return self._identities.get((kind, account, name.lower()))
+        """Return a user, group or role; the case of letters counts, although it is not free."""
+        found = self._identities.get((kind, account, name.lower()))
+        return found if found is not None and found.name == name else None
+
+    def with_path(self, arn: str) -> str:
+        """Return the ARN of a user, group or role completed with the path it was made with."""
+        start, _, name = arn.rpartition("/")
+        parts = start.split(":")
+        if len(parts) == 6 and parts[2] == "iam":
+            found = self._identities.get((parts[5].partition("/")[0], parts[4], name.lower()))
+            if found is not None and found.name == name:
+                return found.arn
+        return arn
 
     def identities(self, kind: Kind, account: str) -> list[Identity]:
         """Return all of a kind in an account, in the order of their names."""
@@ -57,12 +68,9 @@ class Directory:
         parts = arn.split(":", 5)
         if len(parts) != 6 or parts[2] != "iam":
             return None
-        name = parts[5].rpartition("/")[2]
-        for kind in ("user", "group", "role"):
-            found = self._identities.get((kind, parts[4], name.lower()))
-            if found is not None and found.arn == arn:
-                return found
-        return None
+        kind, _, rest = parts[5].partition("/")
+        found = self._identities.get((kind, parts[4], rest.rpartition("/")[2].lower()))
+        return found if found is not None and found.arn == arn else None
 
     def policy(self, arn: str) -> ManagedPolicy | None:
         """Return a managed policy."""
@@ -79,19 +87,13 @@ class Directory:
 
     def access_keys(self, account: str, user: str) -> list[AccessKey]:
         """Return the access keys of a user, oldest first."""
-        found = [
-            key
-            for key in self._keys.values()
-            if key.account == account and key.user.lower() == user.lower()
-        ]
+        found = [key for key in self._keys.values() if key.account == account and key.user == user]
         return sorted(found, key=lambda key: (key.created_at, key.id))
 
     def members(self, group: Identity) -> list[Identity]:
         """Return the users of a group."""
         return [
-            user
-            for user in self.identities("user", group.account)
-            if group.name.lower() in (name.lower() for name in user.groups)
+            user for user in self.identities("user", group.account) if group.name in user.groups
         ]
 
     def attached_to(self, arn: str) -> list[Identity]:

@@ -168,23 +168,12 @@ def evaluate(
     return _decide(grants.principal, coverages, found, resource, context)
 
 
-def evaluate_policy(
-    policy: Policy, kind: Kind, principal: Principal, action: str, context: ContextValues
-) -> Decision:
-    """Decide by one policy that names principals alone, such as the trust policy of a role."""
-    found = Coverage([policy], action, "*", context)
-    deny = _resource_deny(found, principal, "*", context)
-    if deny is not None:
-        return Decision(is_allowed=False, is_explicit=True, kind=kind, matched=(deny,))
-    naming, allow = _resource_allow(found, principal, "*", context)
-    if allow is None or naming is Naming.NONE:
-        return Decision(is_allowed=False, kind=kind)
-    return Decision(is_allowed=True, kind=kind, matched=(allow,))
-
-
-def naming_of(policy: Policy, principal: Principal, action: str, context: ContextValues) -> Naming:
-    """Return how the allowing statements of a trust policy name a principal."""
-    return _resource_allow(Coverage([policy], action, "*", context), principal, "*", context)[0]
+def evaluate_resource_deny(
+    policy: Policy, principal: Principal, action: str, resource: str, context: ContextValues
+) -> bool:
+    """Tell whether a resource policy denies something explicitly."""
+    found = Coverage([policy], action, resource, context)
+    return _resource_deny(found, principal, resource, context) is not None
 
 
 def _resource_deny(

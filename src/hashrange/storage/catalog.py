@@ -60,6 +60,7 @@ _is_table: Final = re.compile(
     r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
     rf"[a-zA-Z0-9_.-]{{{TABLE_NAME_CHARACTERS_MIN},{TABLE_NAME_CHARACTERS_MAX}}}"
 ).fullmatch
+_ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:/]+):([^:/]+):table/([^:/]+)")
 _PAGE_ROWS: Final = 200
 _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
@@ -190,9 +191,10 @@ class Catalog:
     def locate(self, account: str, region: str, name: str) -> tuple[str, str, str]:
         """Return account, region and name of the table that an account means by a name or ARN."""
         if self.is_shared and ":" in name:
-            arn, _, table = name.partition("/")
-            owner = arn.split(":")[4]
-            return owner, region, resolve_name(owner, region, f"{arn}/{table}")
+            parts = split_table_arn(name)
+            if parts is None or parts[1] != region:
+                raise ResourceNotFoundException("Requested resource not found")
+            return parts
         return account, region, resolve_name(account, region, name)
 
     async def find(self, account: str, region: str, name: str) -> TableRecord | None:
@@ -449,6 +451,15 @@ def _present(row: bytes | None, now: float) -> TableRecord | None:
         return None
     record = unpack_record(row)
     return None if record.gone_at is not None and record.gone_at <= now else record
+
+
+def split_table_arn(arn: str) -> tuple[str, str, str] | None:
+    """Return account, region and name of a table's ARN, None if it is none.
+
+    What authorises a request and what carries it out must read an ARN alike, so both use this.
+    """
+    match = _ARN.fullmatch(arn)
+    return None if match is None else (match.group(2), match.group(1), match.group(3))
 
 
 def resolve_name(account: str, region: str, name: str) -> str:

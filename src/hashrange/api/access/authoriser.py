@@ -15,17 +15,22 @@ from hashrange.api.access.rows import demands_of
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.errors import AccessDeniedException, ClientError, CorruptionError
+from hashrange.identities.store import IdentityStore
 from hashrange.model.schema import Table
 from hashrange.policies.documents import Kind, MalformedPolicyError, compile_policy
 from hashrange.policies.evaluation import Decision, Grants, evaluate
 from hashrange.policies.statements import Policy
 
 _POLICIES_CACHED_MAX: Final = 1024
+_IAM: Final = "iam"
 
 
 @final
 class PolicyAuthoriser:
-    """Decides by policies."""
+    """Decides by policies; `identities` are there where IAM is served."""
+
+    def __init__(self, identities: IdentityStore | None = None) -> None:
+        self._identities = identities
 
     def authorise(self, scope: RequestScope, request: Request) -> Awaitable[None] | None:
         """Refuse a request that lacks a permission."""
@@ -33,6 +38,9 @@ class PolicyAuthoriser:
         if grants is None:
             return None
         demands = demands_of(scope, request)
+        if scope.service == _IAM and self._identities is not None:
+            for demand in demands:
+                demand.resource = self._identities.directory.with_path(demand.resource)
         for position, demand in enumerate(demands):
             place = demand.place
             table: Table | None = None

@@ -6,12 +6,17 @@ a policy asks for them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final, final
 
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.model.schema import Table
+from hashrange.storage.catalog import split_table_arn
+
+_ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:/]+):([^:/]+):table/([^/]+)(.*)", re.DOTALL)
+_STREAM: Final = "/stream/"
 
 ANY: Final = "*"
 """The resource of actions that have none."""
@@ -90,11 +95,9 @@ Row = Callable[[RequestScope, Request], list[Demand]]
 
 def place_of(scope: RequestScope, name: str) -> Place:
     """Return the place of a table that a request names by its name or ARN."""
-    if name.startswith("arn:"):
-        parts = name.split(":", 5)
-        if len(parts) == 6 and parts[5].startswith("table/"):
-            table = parts[5][len("table/") :].partition("/")[0]
-            return Place(parts[4], parts[3], table)
+    parts = split_table_arn(name)
+    if parts is not None:
+        return Place(*parts)
     caller = scope.caller
     return Place(caller.account, caller.region, name)
 
@@ -109,9 +112,14 @@ def table_demand(
 
 
 def arn_demand(scope: RequestScope, action: str, arn: str, keys: RequestKeys = NO_KEYS) -> Demand:
-    """Return the demand for an action on a table, a stream or an index, given by ARN."""
-    _, _, rest = arn.partition(":table/")
-    if not arn.startswith("arn:aws:dynamodb:") or not rest:
+    """Return the demand for an action on a table, a stream or an index, given by ARN.
+
+    The partition in an ARN is not looked at by those who carry out requests, so it is not here.
+    """
+    match = _ARN.fullmatch(arn)
+    if match is None:
         return Demand(action, arn or ANY, None, keys)
-    _, _, label = rest.partition("/stream/")
-    return Demand(action, arn, place_of(scope, arn), keys, label)
+    region, account, name, rest = match.groups()
+    place = Place(account, region, name)
+    label = rest[len(_STREAM) :] if rest.startswith(_STREAM) else ""
+    return Demand(action, place.arn + rest, place, keys, label)

@@ -74,11 +74,7 @@ class AccessKeys(Entities):
 
         def change(rows: Rows) -> Rows:
             key = rows[row_key]
-            if (
-                not isinstance(key, AccessKey)
-                or key.account != scope.account
-                or key.user.lower() != name.lower()
-            ):
+            if not isinstance(key, AccessKey) or key.account != scope.account or key.user != name:
                 raise _no_such_key(id)
             if is_active is None:
                 return {row_key: None}

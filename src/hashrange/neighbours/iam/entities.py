@@ -48,7 +48,7 @@ class Entities:
 
         def change(rows: Rows) -> Rows:
             found = rows[key]
-            if not isinstance(found, Identity):
+            if not isinstance(found, Identity) or found.name != name:
                 raise no_such(kind, name)
             edit(found)
             return {key: found}
@@ -61,7 +61,7 @@ class Entities:
 
         def remove(rows: Rows) -> Rows:
             found = rows[key]
-            if not isinstance(found, Identity):
+            if not isinstance(found, Identity) or found.name != name:
                 raise no_such(kind, name)
             check(found)
             return {key: None}

@@ -145,7 +145,7 @@ class Users(_People):
 
         def change(rows: Rows) -> Rows:
             user = rows[old_key]
-            if not isinstance(user, Identity):
+            if not isinstance(user, Identity) or user.name != old:
                 raise no_such("user", old)
             if new_key != old_key and rows[new_key] is not None:
                 raise already_exists("user", new)
