@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from hashrange.api.access.authoriser import PolicyAuthoriser
-from hashrange.api.scope import Caller
+from hashrange.api.scope import IN_PROCESS, Caller
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.memory.engine import MemoryEngine
@@ -14,7 +14,7 @@ from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
 from hashrange.wire.stages import Stages
-from tests.harness.calls import answer
+from tests.harness.calls import STREAMS, json_request
 
 ACCOUNT = "111111111111"
 REGION = "us-east-1"
@@ -59,6 +59,7 @@ class GuardedSite:
         self.clock = VirtualClock()
         self.database = Database(MemoryEngine(), self.clock, stages=stages, is_shared=True)
         self.stream = ""
+        self.peer = IN_PROCESS
 
     def be(self, *statements: dict[str, Any], arn: str = USER, **keys: str) -> None:
         """Take requests for those of a user with these statements from now on."""
@@ -75,10 +76,11 @@ class GuardedSite:
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
         """Have a request answered; return its document."""
-        body = json.dumps(request).encode()
-        found: dict[str, Any] = json.loads(
-            asyncio.run(answer(self.database, operation, body)).body or b"{}"
-        )
+        service = "DynamoDBStreams" if operation in STREAMS else "DynamoDB"
+        sent = json_request(f"{service}_20120810.{operation}", json.dumps(request).encode())
+        sent.peer = self.peer
+        answer = asyncio.run(self.database.answer(sent))
+        found: dict[str, Any] = json.loads(answer.body or b"{}")
         return found
 
     def refusal(self, operation: str, **request: Any) -> str:
