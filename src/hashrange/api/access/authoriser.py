@@ -16,13 +16,18 @@ from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.errors import AccessDeniedException, ClientError, CorruptionError
 from hashrange.identities.store import IdentityStore
+from hashrange.limits import POLICY_DECISIONS_CACHED_MAX
 from hashrange.model.schema import Table
 from hashrange.policies.documents import Kind, MalformedPolicyError, compile_policy
 from hashrange.policies.evaluation import Decision, Grants, evaluate
 from hashrange.policies.statements import Policy
 
 _POLICIES_CACHED_MAX: Final = 1024
+_DYNAMODB: Final = "dynamodb"
 _IAM: Final = "iam"
+
+PLAIN: Final = frozenset({"DeleteItem", "GetItem", "PutItem", "UpdateItem"})
+"""Operations that need one permission, of their own name, on the one table that they name."""
 
 
 @final
@@ -34,9 +39,18 @@ class PolicyAuthoriser:
 
     def authorise(self, scope: RequestScope, request: Request) -> Awaitable[None] | None:
         """Refuse a request that lacks a permission."""
-        grants = scope.caller.grants
+        caller = scope.caller
+        grants = caller.grants
         if grants is None:
             return None
+        if scope.operation in PLAIN and scope.service == _DYNAMODB:
+            name = request["TableName"]
+            key = (scope.operation, caller.region, name)
+            known = scope.context.catalog.known_table(caller.account, caller.region, name)
+            if known is not None:
+                if grants.plain.get(key) is known:
+                    return None
+                self._note_plain(scope, grants, key, known)
         demands = demands_of(scope, request)
         if scope.service == _IAM and self._identities is not None:
             for demand in demands:
@@ -51,6 +65,24 @@ class PolicyAuthoriser:
                     return _authorise_rest(scope, grants, demands[position:])
             _check(scope, grants, demand, table)
         return None
+
+    def _note_plain(
+        self, scope: RequestScope, grants: Grants, key: tuple[str, str, str], table: Table
+    ) -> None:
+        """Remember that an operation on a table is allowed whatever the request asks for.
+
+        That is so if the statements that cover it have no conditions, and the table no policy. Both
+        a change of the table and one of the principal's policies end it, as they make new objects.
+        """
+        if table.policy is not None or table.account != grants.principal.account:
+            return
+        action = f"dynamodb:{key[0]}"
+        context = DemandContext(scope, grants.principal, Demand(action, table.arn), table)
+        decision = grants.coverages(action, table.arn, context).decision
+        if decision is not None and decision.is_allowed:
+            if len(grants.plain) >= POLICY_DECISIONS_CACHED_MAX:
+                grants.plain.clear()
+            grants.plain[key] = table
 
 
 async def _authorise_rest(scope: RequestScope, grants: Grants, demands: list[Demand]) -> None:

@@ -29,7 +29,7 @@ from hashrange.errors import (
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
 from hashrange.wire.auth.key_rings import Credential, KeyRing
-from hashrange.wire.http.messages import Headers, HttpRequest
+from hashrange.wire.http.messages import ID_NAME, SIGNATURE_BYTES, Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
@@ -100,6 +100,33 @@ class _Signer:
 
 
 @final
+class _SharedHead:
+    """What is the same for all requests with one head: all but body, signature and id.
+
+    Between `since` and `until` the head's time is current. `canonical` has taken in the canonical
+    request up to the hash of the body, `text` is the text to sign up to the hash of all that.
+    """
+
+    __slots__ = ("canonical", "ring", "signer", "since", "text", "until", "version")
+
+    def __init__(self, ring: KeyRing, signer: _Signer, canonical: bytes, text: bytes) -> None:
+        self.ring = ring
+        self.version = ring.version
+        self.signer = signer
+        self.canonical = sha256(canonical)
+        self.text = text
+        self.since = 0.0
+        self.until = 0.0
+
+    def is_signed(self, request: HttpRequest) -> bool:
+        """Tell whether the signature of a request with this head is right."""
+        digest = self.canonical.copy()
+        digest.update(sha256(request.body).hexdigest().encode())
+        signature = self.signer.sign(self.text + digest.hexdigest().encode())
+        return hmac.compare_digest(signature.encode(), request.signature)
+
+
+@final
 class Verifier:
     """Accepts requests signed with a key of a key ring."""
 
@@ -115,6 +142,17 @@ class Verifier:
         """Return the caller that signed the request."""
         if not self._keys.is_current:
             return self._authenticate_later(request, signing_name)
+        shared = request.head.signing
+        if (
+            isinstance(shared, _SharedHead)
+            and request.signature
+            and shared.ring is self._keys
+            and shared.version == self._keys.version
+            and shared.signer.scope.service == signing_name
+            and shared.since <= self._clock.now() <= shared.until
+            and shared.is_signed(request)
+        ):
+            return shared.signer.caller
         return self._authenticate(request, signing_name)
 
     async def _authenticate_later(self, request: HttpRequest, signing_name: str) -> Caller:
@@ -137,8 +175,9 @@ class Verifier:
         _check_scope_date(scope, time)
         if signer is None:
             signer = self._remember(claim, scope)
-        digest = sha256(_canonical_request(request, claim)).hexdigest()
-        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time.encode(), scope.text, digest.encode())
+        canonical = _canonical_request(request, claim)
+        start = b"AWS4-HMAC-SHA256\n%b\n%b\n" % (time.encode(), scope.text)
+        text = start + sha256(canonical).hexdigest().encode()
         if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided. "
@@ -147,7 +186,22 @@ class Verifier:
             )
         if now >= signer.expires_at:
             raise ExpiredTokenException("The security token included in the request is expired")
+        if request.signature and request.head.is_plainly_signed and not claim.is_presigned:
+            self._share(request, claim, signer, canonical, start)
         return signer.caller
+
+    def _share(
+        self, request: HttpRequest, claim: Claim, signer: _Signer, canonical: bytes, start: bytes
+    ) -> None:
+        """Remember what the next request with the same head need not compute again."""
+        if ID_NAME in claim.signed_headers.split(b";"):
+            return
+        shared = _SharedHead(self._keys, signer, canonical[:-SIGNATURE_BYTES], start)
+        seconds = _parse_time(claim.time)[1]
+        shared.since = seconds - _SKEW_SECONDS
+        # Of an end that comes first, the full check tells which it is.
+        shared.until = min(seconds + _SKEW_SECONDS, signer.expires_at - 1)
+        request.head.signing = shared
 
     def _remember(self, claim: Claim, scope: Scope) -> _Signer:
         credential = self._keys.find(scope.access_key, claim.token)

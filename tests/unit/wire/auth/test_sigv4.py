@@ -23,9 +23,9 @@ def request_with(url="/", **headers):
     return HttpRequest(Head(b"POST", url.encode(), named), b"{}", True)
 
 
-def refusal(authenticator, request):
+def refusal(authenticator, request, service="dynamodb"):
     with pytest.raises(ClientError) as caught:
-        authenticator.authenticate(request, "dynamodb")
+        authenticator.authenticate(request, service)
     return caught.value.code, caught.value.message
 
 
@@ -285,3 +285,64 @@ def test_the_date_is_looked_at_before_the_scope(credential):
 def test_a_date_that_is_none_is_refused(verifier):
     request = request_with(authorization=header(), x_amz_date="yesterday")
     assert refusal(verifier, request)[0] == "IncompleteSignatureException"
+
+
+class ChangingKeys:
+    """A key ring whose version and keys can be set."""
+
+    is_current = True
+
+    def __init__(self):
+        self.version = 1
+        self.keys = keys_of("AKID")
+
+    def find(self, access_key, token):
+        return self.keys.find(access_key, token)
+
+
+def shared(request, body=None, signature=None):
+    """Return another request with the head of a request, as `head_cache` makes them."""
+    own = request.headers[b"authorization"][-64:]
+    content = request.body if body is None else body
+    return HttpRequest(request.head, content, keep_alive=True, signature=signature or own)
+
+
+def test_requests_that_share_a_head_are_verified_each_by_itself():
+    keys = ChangingKeys()
+    verifier = Verifier(keys, SystemClock())
+    first = signed_request()
+    for _ in range(3):
+        assert verifier.authenticate(shared(first), "dynamodb").access_key == "AKID"
+    assert first.head.signing is not None
+    for wrong in (shared(first, body=b"{} "), shared(first, signature=b"0" * 64)):
+        assert refusal(verifier, wrong)[0] == "InvalidSignatureException"
+    code, message = refusal(verifier, shared(first), "lambda")
+    assert (code, "correct service" in message) == ("InvalidSignatureException", True)
+    other = Verifier(keys_of("OTHER"), SystemClock())
+    assert refusal(other, shared(first))[0] == "UnrecognizedClientException"
+    keys.version, keys.keys = 2, keys_of("OTHER")
+    assert refusal(verifier, shared(first))[0] == "UnrecognizedClientException"
+
+
+def test_a_shared_head_grows_old():
+    clock = VirtualClock(SystemClock().now())
+    verifier = Verifier(keys_of("AKID"), clock)
+    first = signed_request()
+    verifier.authenticate(shared(first), "dynamodb")
+    clock.advance(16 * 60)
+    assert refusal(verifier, shared(first))[1].startswith("Signature expired")
+
+
+def test_a_session_ends_also_for_a_shared_head():
+    clock = VirtualClock(SystemClock().now())
+    grants = root_grants("000000000000")
+    ends = clock.now() + 60
+    credential = Credential("AKID", "secret", grants, token="token", expires_at=ends)
+    verifier = Verifier(FixedKeys({"AKID": credential}), clock)
+    first = signed_request(token="token")
+    assert verifier.authenticate(shared(first), "dynamodb").access_key == "AKID"
+    clock.advance(61)
+    assert refusal(verifier, shared(first)) == (
+        "ExpiredTokenException",
+        "The security token included in the request is expired",
+    )
