@@ -198,12 +198,6 @@ class RequestScope:
         """Note write units consumed from a table or one of its indexes."""
         self.consumed.append((table, index, 0.0, units))
 
-    def note_only_item(self, table: str, units: float, size: int) -> None:
-        """Note the read of the only item of a request, which was found."""
-        self.consumed.append((table, None, units, 0.0))
-        self.examined_count = self.returned_count = 1
-        self.examined_bytes = self.returned_bytes = size
-
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
     ) -> None:

@@ -65,7 +65,8 @@ class Operation(Protocol):
     @property
     def check_values(self) -> Callable[[Request], None]: ...
 
-    def run(self, scope: RequestScope, request: Request) -> Awaitable[Response]: ...
+    @property
+    def run(self) -> Callable[[RequestScope, Request], Awaitable[Response]]: ...
 
 
 Decoded = tuple[Operation, Request | None]

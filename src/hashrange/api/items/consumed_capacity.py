@@ -107,9 +107,10 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
 def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
     """Note the units of a single write, which a failed condition consumes, too."""
     name = write.table.name
-    scope.note_write(name, outcome.units)
-    for index, units in outcome.charges.items():
-        scope.note_write(name, units, index)
+    scope.consumed.append((name, None, 0.0, outcome.units))
+    if outcome.charges:
+        for index, units in outcome.charges.items():
+            scope.note_write(name, units, index)
 
 
 def report_write(

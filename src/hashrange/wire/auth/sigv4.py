@@ -198,9 +198,9 @@ class Verifier:
             return
         shared = _SharedHead(self._keys, signer, canonical[:-SIGNATURE_BYTES], start)
         seconds = _parse_time(claim.time)[1]
-        shared.since = seconds - _SKEW_SECONDS
+        shared.since = float(seconds - _SKEW_SECONDS)
         # Of an end that comes first, the full check tells which it is.
-        shared.until = min(seconds + _SKEW_SECONDS, signer.expires_at - 1)
+        shared.until = min(float(seconds + _SKEW_SECONDS), signer.expires_at - 1.0)
         request.head.signing = shared
 
     def _remember(self, claim: Claim, scope: Scope) -> _Signer:

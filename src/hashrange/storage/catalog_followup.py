@@ -17,8 +17,8 @@ from hashrange.engine.base import Capabilities, Changes, Engine, Fence, RowKey
 from hashrange.model.records import TableRecord
 from hashrange.model.schema import LOCKS, QUEUE, Table
 from hashrange.storage.ledger import LEDGER_STORES
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.stream_marks import write_marks
-from hashrange.storage.sure_writes import write_surely
 
 
 @final

@@ -7,6 +7,7 @@ repeated and may be done by several at once.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final, final
 
 from hashrange.engine.base import STRONG, Decision, Engine
@@ -22,7 +23,7 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.locks import Lock
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.writes import LockMet
 
 _WAITS_MAX: Final = 10
@@ -56,18 +57,28 @@ def conflict() -> TransactionConflictException:
 
 
 async def write_past_locks(engine: Engine, decision: Decision, now: float) -> object:
-    """Carry out a decision whose outcome may be that it met a lock.
+    """Carry out a decision whose outcome may be that it met a lock; raise if it stays so."""
+    outcome = await try_past_locks(engine, lambda: engine.write(decision), now)
+    if isinstance(outcome, LockMet):
+        raise conflict()
+    return outcome
+
+
+async def try_past_locks(
+    engine: Engine, write: Callable[[], Awaitable[object]], now: float
+) -> object:
+    """Carry out a write whose outcome may be that it met a lock; return the outcome.
 
     Transactions in the way are finished if they are decided or overdue, and otherwise waited for,
     within bounds.
     """
     patience = Patience()
     while True:
-        outcome = await engine.write(decision)
-        if not isinstance(outcome, LockMet):
+        outcome = await write()
+        if not isinstance(outcome, LockMet) or not (
+            await finish_met(engine, outcome, now) or await patience.wait()
+        ):
             return outcome
-        if not await finish_met(engine, outcome, now) and not await patience.wait():
-            raise conflict()
 
 
 async def finish_met(engine: Engine, met: LockMet, now: float) -> bool:
