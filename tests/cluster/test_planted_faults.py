@@ -11,8 +11,7 @@ from hashrange.engine.base import STRONG, Changes, Engine, RowKey
 from hashrange.engine.memory.faults import Rates
 from hashrange.engine.memory.shard import Shard
 from hashrange.model.schema import Table
-from hashrange.storage import items, transactions
-from hashrange.storage import transaction_completion
+from hashrange.storage import items, transaction_completion, transactions
 from hashrange.storage.ledger import Verdict
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.writes import GroupWrite, ItemWrite, LockMet
