@@ -27,6 +27,7 @@ import uvloop
 from hashrange.app import (
     Application,
     StartError,
+    make_identities,
     make_stages,
     reserve_data,
     wait_for_last_server,
@@ -59,10 +60,11 @@ def serve(settings: Settings, announce: Announce) -> None:
     """Serve until a signal says stop; raises StartError when that cannot begin."""
     _raise_file_limit()
     clock = SystemClock()
-    stages = make_stages(settings, clock)
+    identities = make_identities(settings)
+    stages = make_stages(settings, clock, identities)
 
     def make_application() -> Application:
-        return Application(settings, stages, clock)
+        return Application(settings, stages, clock, identities)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
@@ -88,6 +90,8 @@ def _run_process(
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         await application.start(listener)
+        if application.administrator is not None:
+            _show_administrator(*application.administrator)
         if parent is None:
             for number in _STOP_SIGNALS:
                 loop.add_signal_handler(number, _stop_or_quit, stop)
@@ -104,6 +108,16 @@ def _run_process(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
+
+
+def _show_administrator(access_key_id: str, secret: str) -> None:
+    """Print the keys of a new administrator, which are shown this once and kept nowhere."""
+    sys.stdout.write(
+        "This server had no users; it made the administrator 'admin'. Its keys, shown only now:\n"
+        f"  AWS_ACCESS_KEY_ID={access_key_id}\n"
+        f"  AWS_SECRET_ACCESS_KEY={secret}\n"
+    )
+    sys.stdout.flush()
 
 
 def _stop_or_quit(stop: asyncio.Event) -> None:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hashrange.neighbours.sts import SERVICE
+from hashrange.neighbours.sts import sts_service
+from tests.harness.identities import identity_store
 
 
 @pytest.mark.parametrize(
@@ -17,5 +18,6 @@ from hashrange.neighbours.sts import SERVICE
 )
 def test_the_root_user_is_known_by_its_account_and_others_by_their_key(arn, user_id):
     scope = SimpleNamespace(account="123456789012", access_key="AKIDEXAMPLE", principal_arn=arn)
-    result = asyncio.run(SERVICE.handlers()["GetCallerIdentity"](scope, {}))
+    scope.grants = None
+    result = asyncio.run(sts_service(identity_store()).handlers()["GetCallerIdentity"](scope, {}))
     assert result == {"UserId": user_id, "Account": "123456789012", "Arn": arn}
