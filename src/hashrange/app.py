@@ -60,8 +60,10 @@ STREAMS_IDLE_SECONDS = 1.0
 _TOKENS_IDLE_SECONDS = 5.0
 _FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
+_TIDY_IDLE_SECONDS = 1.0
 # Between two chunks there is time for requests, also on an engine that never waits.
 _EXPIRY_BUSY_SECONDS = 0.001
+_TIDY_BUSY_SECONDS = 0.005
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
 
@@ -201,6 +203,14 @@ class Database:
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
         ]
+        services.append(
+            Service(
+                "freeing dropped stores",
+                self.engine.tidy,
+                idle_seconds=_TIDY_IDLE_SECONDS,
+                busy_seconds=_TIDY_BUSY_SECONDS,
+            )
+        )
         if not self.engine.capabilities.indexes_in_step:
             services.append(
                 Service(

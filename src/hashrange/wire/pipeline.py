@@ -24,6 +24,7 @@ from hashrange.api.scope import RequestScope
 from hashrange.errors import (
     ClientError,
     ConflictError,
+    CorruptionError,
     InternalServerError,
     ResourceNotFoundException,
     SerializationException,
@@ -156,5 +157,8 @@ def _explain(error: Exception, scope: RequestScope) -> ClientError:
     if isinstance(error, StorageFullError):
         _LOGGER.error("%s found no room left in storage: %s", request, error)
         return InternalServerError("There is no room left in the storage of this server")
-    _LOGGER.error("%s failed", request, exc_info=error)
+    if isinstance(error, CorruptionError):
+        _LOGGER.error("%s met damaged data: %s", request, error)
+    else:
+        _LOGGER.error("%s failed", request, exc_info=error)
     return InternalServerError("Internal server error")

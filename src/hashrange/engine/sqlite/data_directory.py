@@ -24,13 +24,16 @@ from typing import Final, final
 import apsw
 
 from hashrange.engine.sqlite.log_sync import open_file
+from hashrange.engine.sqlite.row_sums import checked_columns, columns_sum
 from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
+from hashrange.errors import CorruptionError
 
 DATABASE_NAME: Final = "hashrange.db"
 LOG_NAME: Final = DATABASE_NAME + "-wal"
 APPLICATION_ID: Final = 0x48524E47
 FORMAT_VERSION: Final = 3
 PAGE_BYTES: Final = 8192
+SELECT_META: Final = "SELECT id, counter, layout, sum FROM meta"
 
 _LOCK_NAME: Final = "LOCK"
 _LEASE_PREFIX: Final = "LEASE."
@@ -119,7 +122,7 @@ def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -
     except OSError as error:
         os.close(descriptor)
         raise DataDirectoryError(_not_usable(directory, error)) from error
-    except apsw.Error as error:
+    except (apsw.Error, CorruptionError) as error:
         os.close(descriptor)
         raise DataDirectoryError(f"Cannot use data directory {directory}: {error}.") from error
     except DataDirectoryError:
@@ -289,11 +292,12 @@ def _prepare_database(directory: Path, vfs: str | None) -> int:
             _sync_directory(directory)
         connection.pragma("journal_mode", "wal")
         _check_format(directory, connection.pragma("user_version"))
-        match connection.execute("SELECT counter FROM meta").get:
-            case int(counter):
-                return counter
-        # A disk that lost what it said was written can leave anything here.
-        raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
+        row = connection.execute(SELECT_META).get
+        if row is None:
+            # A disk that lost what it said was written can leave anything here.
+            raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
+        counter, _ = checked_columns("meta", row, 2)
+        return counter
     finally:
         connection.close()
 
@@ -309,18 +313,22 @@ def _create_database(connection: apsw.Connection) -> None:
             id INTEGER PRIMARY KEY CHECK(id = 0),
             counter INTEGER NOT NULL,
             layout INTEGER NOT NULL,
+            sum INTEGER NOT NULL,
             fence INTEGER NOT NULL
         );
-        INSERT INTO meta(id, counter, layout, fence) VALUES(0, 0, 0, 0);
+        INSERT INTO meta(id, counter, layout, sum, fence)
+            VALUES(0, 0, 0, {columns_sum(0, 0, 0)}, 0);
         CREATE TABLE spaces(
             space TEXT PRIMARY KEY NOT NULL,
             version INTEGER NOT NULL,
-            sequence INTEGER NOT NULL
+            sequence INTEGER NOT NULL,
+            sum INTEGER NOT NULL
         ) WITHOUT ROWID;
         CREATE TABLE tallies(
             store TEXT PRIMARY KEY NOT NULL,
             rows INTEGER NOT NULL,
-            bytes INTEGER NOT NULL
+            bytes INTEGER NOT NULL,
+            sum INTEGER NOT NULL
         ) WITHOUT ROWID;
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {FORMAT_VERSION};

@@ -171,7 +171,7 @@ class GroupCommit:
         if not batch.changed and self._shared.synced() >= batch.number:
             self._turn.give()
             self._finish(batch, None)
-        elif self._policy.waits_for(batch.put_bytes) and not batch.drops:
+        elif self._policy.waits_for(batch.put_bytes):
             self._commit_inline(batch)
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))
@@ -327,8 +327,6 @@ class GroupCommit:
         cursor = self._cursor
         assert cursor is not None  # since the transaction is open
         try:
-            for drop in batch.drops.values():
-                cursor.execute(drop)
             batch.started_at = perf_counter()
             if self._log_sync is not None:
                 batch.number += 1
