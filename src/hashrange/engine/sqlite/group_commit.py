@@ -68,7 +68,8 @@ class GroupCommit:
         self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
-        self._cursor: apsw.Cursor | None = connect().cursor()
+        self._cursor: apsw.Cursor | None = None
+        self._open()
         self._batch_writer = BatchWriter(shared)
         self._waiting: deque[Waiting] = deque()
         self._busy = False
@@ -303,7 +304,9 @@ class GroupCommit:
     def _open(self) -> apsw.Cursor:
         """Return the cursor, of a new connection when the last one had to be given up."""
         if self._cursor is None:
-            self._cursor = self._connect().cursor()
+            connection = self._connect()
+            self._checkpoints.follow(connection)
+            self._cursor = connection.cursor()
         return self._cursor
 
     def _pass_turn(self) -> bool:
@@ -340,7 +343,6 @@ class GroupCommit:
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody may be left waiting
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
-        self._checkpoints.note_batch(batch.put_bytes, len(batch.answers))
         self._batch_writer.note_commit(cursor, batch)
         return None
 
