@@ -36,10 +36,8 @@ def test_a_directory_is_made_with_its_parents_for_its_owner_only(tmp_path: Path)
     path = tmp_path / "some" / "data"
     acquire_directory(path).release()
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
-    umask = os.umask(0)
-    os.umask(umask)
     for file in path.iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) & umask & 0o077 == 0
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
     connection = apsw.Connection(str(path / DATABASE_NAME))
     assert connection.pragma("application_id") == APPLICATION_ID
     assert connection.pragma("user_version") == FORMAT_VERSION

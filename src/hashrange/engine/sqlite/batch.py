@@ -37,6 +37,8 @@ class Batch:
         "counter",
         "has_dropped",
         "keys",
+        "log_frames",
+        "log_salt",
         "number",
         "put_bytes",
         "sequences",
@@ -56,6 +58,9 @@ class Batch:
         # The newest numbers of the spaces to which it appends.
         self.sequences: dict[str, int] = {}
         self.started_at = 0.0
+        # Which log it was written to, and how long that was then.
+        self.log_salt = 0
+        self.log_frames = 0
         self.put_bytes = 0
         self.tallies: dict[str, list[int]] = {}
 

@@ -46,11 +46,11 @@ class Checkpoints:
     __slots__ = (
         "_connect",
         "_database",
-        "_frames",
         "_frames_before",
         "_frames_max",
         "_is_copying",
         "_shared",
+        "frames",
         "is_copied",
     )
 
@@ -66,7 +66,7 @@ class Checkpoints:
         self._shared = shared
         self._frames_max = bytes_max // (PAGE_BYTES + _FRAME_HEADER_BYTES)
         # In the log after the last commit of this process, and when the last checkpoint began.
-        self._frames = 0
+        self.frames = 0
         self._frames_before = 0
         self._is_copying = False
         # Whether the next one to commit is to finish the checkpoint.
@@ -77,18 +77,18 @@ class Checkpoints:
         connection.set_wal_hook(self._note_log)
 
     def _note_log(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
-        if frames < self._frames:
+        if frames < self.frames:
             self._frames_before = 0  # the log has started again from its beginning
-        self._frames = frames
+        self.frames = frames
         return apsw.SQLITE_OK
 
     def begin(self) -> bool:
         """Tell whether the log is to be copied now, which the caller then has to do."""
-        if self._frames - self._frames_before < self._frames_max:
+        if self.frames - self._frames_before < self._frames_max:
             return False
         if self._is_copying or self.is_copied:
             return False
-        self._frames_before = self._frames
+        self._frames_before = self.frames
         self._is_copying = not self._shared.keeps_log()
         return self._is_copying
 
@@ -112,7 +112,7 @@ class Checkpoints:
         one short call.
         """
         self.is_copied = False
-        self._frames_before = self._frames
+        self._frames_before = self.frames
         if self._shared.keeps_log():
             return
         try:

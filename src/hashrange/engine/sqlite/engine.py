@@ -42,15 +42,15 @@ from hashrange.engine.sqlite.data_directory import (
     SELECT_META,
     DataDirectoryError,
     DirectoryLock,
-    WriteTurn,
     acquire_directory,
     join_directory,
-    take_lease,
     wait_for_workers,
 )
 from hashrange.engine.sqlite.dropped_stores import FreePiece, has_dropped_stores
+from hashrange.engine.sqlite.file_locks import WriteTurn, take_lease
 from hashrange.engine.sqlite.group_commit import GroupCommit
 from hashrange.engine.sqlite.layout import SELECT_TALLY
+from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync, open_file
 from hashrange.engine.sqlite.row_reads import RangeRead, RowReader
 from hashrange.engine.sqlite.row_sums import checked_columns
@@ -110,6 +110,7 @@ class SqliteEngine:
         self._closed = False
         self._turn = WriteTurn(directory)
         self._shared = SharedState(directory)
+        self._shared.set_relaxed(durability == "relaxed")
         self._reader = connect(read_only=True)
         self._share_counter()
         self._rows = RowReader(self._reader)
@@ -130,6 +131,7 @@ class SqliteEngine:
             policy=self._policy,
             checkpoints=Checkpoints(connect_writer, self._database, self._shared, checkpoint_bytes),
             log_sync=self._log_sync,
+            log_mark=LogMark(directory / LOG_NAME, self._shared) if durability == "full" else None,
         )
 
     @classmethod
@@ -274,6 +276,7 @@ class SqliteEngine:
         # close at the same moment neither would be the last, so they take turns.
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().run_in_executor(None, self._turn.take)
+        self._shared.forget_log()
         close_connection(self._reader, self._shared)
         if self._log_sync is not None:
             self._log_sync.close()

@@ -36,7 +36,8 @@ from hashrange.engine.sqlite.batch import Batch, BatchWriter, Waiting
 from hashrange.engine.sqlite.checkpoints import Checkpoints, close_connection
 from hashrange.engine.sqlite.commit_policy import CommitPolicy
 from hashrange.engine.sqlite.connection import spares_other_decisions, translated
-from hashrange.engine.sqlite.data_directory import WriteTurn
+from hashrange.engine.sqlite.file_locks import WriteTurn
+from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync
 from hashrange.engine.sqlite.shared_state import SharedState
 from hashrange.errors import EngineError, UnknownOutcomeError
@@ -58,6 +59,7 @@ class GroupCommit:
         policy: CommitPolicy,
         checkpoints: Checkpoints,
         log_sync: LogSync | None,
+        log_mark: LogMark | None,
     ) -> None:
         self._connect = connect
         self._turn = turn
@@ -65,6 +67,8 @@ class GroupCommit:
         self._policy = policy
         self._checkpoints = checkpoints
         self._log_sync = log_sync
+        # None where commits are not synced.
+        self._log_mark = log_mark
         self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
@@ -115,6 +119,8 @@ class GroupCommit:
         if self._cursor is not None:
             close_connection(self._cursor.connection, self._shared)
             self._cursor = None
+        if self._log_mark is not None:
+            self._log_mark.close()
 
     # On the event loop.
 
@@ -319,6 +325,8 @@ class GroupCommit:
     def _make_durable(self, batch: Batch) -> bool:
         """Have the disk write what SQLite left to us; return whether all is as was asked for."""
         is_durable = self._log_sync is None or self._log_sync.try_sync(batch.number)
+        if is_durable and self._log_mark is not None and batch.log_frames:
+            self._log_mark.note(batch.log_salt, batch.log_frames)
         if batch.changed:
             self._policy.note_commit(perf_counter() - batch.started_at)
         return is_durable
@@ -343,6 +351,9 @@ class GroupCommit:
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody may be left waiting
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
+        if self._log_mark is not None:
+            batch.log_salt = self._log_mark.salt()
+            batch.log_frames = self._checkpoints.frames
         self._batch_writer.note_commit(cursor, batch)
         return None
 
