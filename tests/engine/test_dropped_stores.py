@@ -7,10 +7,13 @@ import time
 from pathlib import Path
 
 import apsw
+import pytest
 
 from hashrange.engine.base import EVENTUAL
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
+from hashrange.engine.sqlite.reserve import RESERVE_BYTES
+from hashrange.errors import StorageFullError
 from tests.engine.decisions import keys_of, plain
 
 ROWS = 3000
@@ -126,3 +129,63 @@ def test_making_many_stores_costs_each_the_same(tmp_path: Path) -> None:
     first, last = asyncio.run(run())
     lock.release()
     assert last < max(20 * first, 0.005)
+
+
+class _FullDisk(apsw.VFS):
+    """A disk that has no room while the reserve holds some."""
+
+    def __init__(self, reserve: Path) -> None:
+        self.reserve = reserve
+        self.is_full = False
+        super().__init__("reserved", "unix")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
+        return _FullFile(self, name, flags)
+
+    def excepthook(self, *_: object) -> bool:
+        return True
+
+
+class _FullFile(apsw.VFSFile):
+    def __init__(
+        self, disk: _FullDisk, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        self.disk = disk
+        super().__init__("unix", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
+        if self.disk.is_full and self.disk.reserve.stat().st_size:
+            raise apsw.FullError("no room, as planned")
+        super().xWrite(data, offset)
+
+    def excepthook(self, *_: object) -> bool:
+        return True
+
+
+def test_a_store_can_be_dropped_when_the_disk_is_full(tmp_path: Path) -> None:
+    disk = _FullDisk(tmp_path / "RESERVE")
+
+    async def run() -> None:
+        engine = SqliteEngine.open(tmp_path, vfs="reserved")
+        await filled(engine, 500)
+        disk.is_full = True
+        with pytest.raises(StorageFullError):
+            await engine.write(plain(puts=[("small", b"k", b"v")]))
+        dropped, refused = await asyncio.gather(
+            engine.write(plain(drops=["big"], outcome="dropped")),
+            engine.write(plain(puts=[("small", b"k", b"v")])),
+            return_exceptions=True,
+        )
+        assert dropped == "dropped"
+        assert isinstance(refused, StorageFullError)
+        assert await engine.read(keys_of("big", [key_of(1)]), EVENTUAL) == [None]
+        disk.is_full = False
+        while await engine.tidy():
+            pass
+        assert disk.reserve.stat().st_size == RESERVE_BYTES
+        await engine.close()
+
+    lock = acquire_directory(tmp_path)
+    asyncio.run(run())
+    lock.release()
+    disk.unregister()

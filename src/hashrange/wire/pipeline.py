@@ -32,11 +32,13 @@ from hashrange.errors import (
     TransactionConflictException,
     ValidationException,
 )
+from hashrange.log_pace import LogPace
 from hashrange.wire.auth.identity import Identity
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.stages import Stages
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
+_full_storage_pace: Final = LogPace()
 
 # Contexts are small, but a client that invents regions must not grow the server.
 _CONTEXTS_MAX: Final = 4096
@@ -155,7 +157,8 @@ def _explain(error: Exception, scope: RequestScope) -> ClientError:
         return TransactionConflictException("Transaction is ongoing for the item")
     request = f"request {scope.request_id} ({scope.service or 'unknown'}.{scope.operation})"
     if isinstance(error, StorageFullError):
-        _LOGGER.error("%s found no room left in storage: %s", request, error)
+        if (remark := _full_storage_pace.remark()) is not None:
+            _LOGGER.error("%s found no room left in storage: %s%s", request, error, remark)
         return InternalServerError("There is no room left in the storage of this server")
     if isinstance(error, CorruptionError):
         _LOGGER.error("%s met damaged data: %s", request, error)

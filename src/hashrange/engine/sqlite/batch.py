@@ -35,6 +35,7 @@ class Batch:
         "answers",
         "changed",
         "counter",
+        "droppers",
         "has_dropped",
         "keys",
         "log_frames",
@@ -55,6 +56,8 @@ class Batch:
         # Of the rows it changes; besides, all of a store that it drops.
         self.keys: list[bytes] = []
         self.has_dropped = False
+        # The decisions that drop stores, which a full disk is to let through.
+        self.droppers: list[Waiting] = []
         # The newest numbers of the spaces to which it appends.
         self.sequences: dict[str, int] = {}
         self.started_at = 0.0
@@ -202,6 +205,8 @@ class BatchWriter:
 
     def _change_stores(self, cursor: apsw.Cursor, batch: Batch, changes: Changes) -> None:
         batch.changed = True
+        if changes.drops:
+            batch.droppers.append(batch.answers[-1][0])
         for store in self._layout.change(cursor, changes):
             batch.has_dropped = True
             batch.tallies.pop(store, None)

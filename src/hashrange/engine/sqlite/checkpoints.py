@@ -19,6 +19,7 @@ import apsw
 from hashrange.engine.sqlite.data_directory import PAGE_BYTES
 from hashrange.engine.sqlite.log_sync import File
 from hashrange.engine.sqlite.shared_state import SharedState
+from hashrange.log_pace import LogPace
 
 CHECKPOINT_BYTES: Final = 32 << 20
 """By how much the log grows between two checkpoints.
@@ -49,6 +50,7 @@ class Checkpoints:
         "_frames_before",
         "_frames_max",
         "_is_copying",
+        "_pace",
         "_shared",
         "frames",
         "is_copied",
@@ -69,6 +71,7 @@ class Checkpoints:
         self.frames = 0
         self._frames_before = 0
         self._is_copying = False
+        self._pace = LogPace()
         # Whether the next one to commit is to finish the checkpoint.
         self.is_copied = False
 
@@ -129,6 +132,10 @@ class Checkpoints:
         if isinstance(error, OSError | apsw.IOError):
             self._shared.keep_log()
             fate = "is kept, and grows, until the server is started again"
+        elif (remark := self._pace.remark()) is None:
+            return
+        else:
+            fate += remark
         _log.error("the write-ahead log could not be moved, and %s", fate, exc_info=error)
 
 

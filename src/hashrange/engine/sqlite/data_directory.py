@@ -6,6 +6,7 @@
 | LOCK          | the process id of the server; the directory itself is what its processes lock    |
 | TURN, QUEUE   | empty; locked by the process whose turn to write it is, and by the next in line  |
 | SHARED        | mapped by all processes: the newest change counter and more (see `shared_state`) |
+| RESERVE       | room on the disk that is given back when a store is dropped on a full one        |
 | LEASE.*       | empty; each locked by the process that does this background work                 |
 
 Only hashrange.db carries anything that must survive; the other files are made anew when missing.
@@ -27,6 +28,7 @@ import apsw
 from hashrange.engine.sqlite.file_locks import LEASE_PREFIX, PRIVATE_MODE, open_private
 from hashrange.engine.sqlite.log_check import find_damage, find_missing_database
 from hashrange.engine.sqlite.log_sync import open_file
+from hashrange.engine.sqlite.reserve import RESERVE_NAME, Reserve
 from hashrange.engine.sqlite.row_sums import checked_columns, columns_sum
 from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
 from hashrange.errors import CorruptionError
@@ -42,7 +44,7 @@ _LOCK_NAME: Final = "LOCK"
 _JOURNAL_NAME: Final = DATABASE_NAME + "-journal"
 _OWN_NAMES: Final = frozenset(
     {DATABASE_NAME, LOG_NAME, _JOURNAL_NAME, DATABASE_NAME + "-shm"}
-    | {_LOCK_NAME, "TURN", "QUEUE", SHARED_STATE_NAME}
+    | {_LOCK_NAME, "TURN", "QUEUE", SHARED_STATE_NAME, RESERVE_NAME}
 )
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
@@ -118,6 +120,7 @@ def acquire_directory(
                 _mend_log(directory, vfs)
             counter = _prepare_database(directory, vfs, None if accepts_damaged_log else shared)
             shared.reset(counter)
+        Reserve(directory).take()
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BaseException as error:

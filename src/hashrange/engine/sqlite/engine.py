@@ -52,6 +52,7 @@ from hashrange.engine.sqlite.group_commit import GroupCommit
 from hashrange.engine.sqlite.layout import SELECT_TALLY
 from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync, open_file
+from hashrange.engine.sqlite.reserve import Reserve
 from hashrange.engine.sqlite.row_reads import RangeRead, RowReader
 from hashrange.engine.sqlite.row_sums import checked_columns
 from hashrange.engine.sqlite.shared_state import SharedState
@@ -116,6 +117,7 @@ class SqliteEngine:
         self._rows = RowReader(self._reader)
         self._policy = CommitPolicy(quick_seconds)
         self._watchers = Watchers(self._shared)
+        self._reserve = Reserve(directory)
         self._leases: dict[str, Lease] = {}
         vfs = self._reader.open_vfs
         database, log = str(directory / DATABASE_NAME), str(directory / LOG_NAME)
@@ -132,6 +134,7 @@ class SqliteEngine:
             checkpoints=Checkpoints(connect_writer, self._database, self._shared, checkpoint_bytes),
             log_sync=self._log_sync,
             log_mark=LogMark(directory / LOG_NAME, self._shared) if durability == "full" else None,
+            reserve=self._reserve,
         )
 
     @classmethod
@@ -244,6 +247,7 @@ class SqliteEngine:
     async def tidy(self) -> bool:
         try:
             if not has_dropped_stores(self._reader):
+                self._reserve.take()
                 return False
         except apsw.Error as error:
             raise translated(error) from error

@@ -39,8 +39,9 @@ from hashrange.engine.sqlite.connection import spares_other_decisions, translate
 from hashrange.engine.sqlite.file_locks import WriteTurn
 from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync
+from hashrange.engine.sqlite.reserve import Reserve
 from hashrange.engine.sqlite.shared_state import SharedState
-from hashrange.errors import EngineError, UnknownOutcomeError
+from hashrange.errors import EngineError, StorageFullError, UnknownOutcomeError
 
 WAITING_MAX: Final = 65_536
 _log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class GroupCommit:
         checkpoints: Checkpoints,
         log_sync: LogSync | None,
         log_mark: LogMark | None,
+        reserve: Reserve,
     ) -> None:
         self._connect = connect
         self._turn = turn
@@ -69,6 +71,7 @@ class GroupCommit:
         self._log_sync = log_sync
         # None where commits are not synced.
         self._log_mark = log_mark
+        self._reserve = reserve
         self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
@@ -214,8 +217,13 @@ class GroupCommit:
 
     def _answer(self, batch: Batch, error: Exception | None) -> None:
         self._policy.note_answers(len(batch.answers), len(self._waiting))
-        for (_, future), outcome, refusal in batch.answers:
-            if future.done():
+        again: list[Waiting] = []
+        if isinstance(error, StorageFullError) and batch.droppers and self._reserve.give():
+            again = batch.droppers
+            self._waiting.extendleft(reversed(again))
+        for entry, outcome, refusal in batch.answers:
+            future = entry[1]
+            if future.done() or entry in again:
                 continue
             if error is not None:
                 # An instance of its own for each caller, since raising one adds its traceback.
