@@ -276,6 +276,8 @@ def _prepare_database(directory: Path, vfs: str | None, shared: SharedState | No
         if row is None:
             # A disk that lost what it said was written can leave anything here.
             raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
+        if shared is None:
+            return 0  # for a repair, which has yet to look at this row; workers read it themselves
         counter, _ = checked_columns("meta", row, 2)
         return counter
     finally:
