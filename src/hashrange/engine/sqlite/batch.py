@@ -38,6 +38,7 @@ class Batch:
         "droppers",
         "has_dropped",
         "keys",
+        "late_statement",
         "log_frames",
         "log_salt",
         "number",
@@ -56,6 +57,8 @@ class Batch:
         # Of the rows it changes; besides, all of a store that it drops.
         self.keys: list[bytes] = []
         self.has_dropped = False
+        # Run just before COMMIT, in the thread, if not empty.
+        self.late_statement = ""
         # The decisions that drop stores, which a full disk is to let through.
         self.droppers: list[Waiting] = []
         # The newest numbers of the spaces to which it appends.
@@ -107,7 +110,8 @@ class BatchWriter:
             try:
                 if isinstance(decision, FreePiece):
                     batch.changed = True
-                    answers.append((entry, decision.free(cursor), None))
+                    is_freed, batch.late_statement = decision.free(cursor)
+                    answers.append((entry, is_freed, None))
                     continue
                 changes = self._decide(cursor, decision)
             except apsw.Error:

@@ -53,17 +53,21 @@ class FreePiece:
     def decide(self, _rows: Sequence[bytes | None]) -> Changes:
         raise AssertionError("it changes pages, not rows")
 
-    def free(self, cursor: apsw.Cursor) -> bool:
-        """Free a piece; part of a transaction."""
+    def free(self, cursor: apsw.Cursor) -> tuple[bool, str]:
+        """Free a piece, as part of a transaction.
+
+        Return whether there was one, and a statement that is left to the thread that commits: to
+        drop an index of millions of rows takes longer than the event loop may wait.
+        """
         table = cursor.execute(_FIND).get
         if table is None:
-            return False
+            return False, ""
         index = cursor.execute(_FIND_INDEX, (table,)).get
         if index is not None:
-            cursor.execute(f'DROP INDEX "{index}"')
-        elif not _delete_rows(cursor, f'"{table}"'):
+            return True, f'DROP INDEX "{index}"'
+        if not _delete_rows(cursor, f'"{table}"'):
             cursor.execute(f'DROP TABLE "{table}"')
-        return True
+        return True, ""
 
 
 def _delete_rows(cursor: apsw.Cursor, table: str) -> bool:

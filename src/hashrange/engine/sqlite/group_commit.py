@@ -181,7 +181,7 @@ class GroupCommit:
         if not batch.changed and self._shared.synced() >= batch.number:
             self._turn.give()
             self._finish(batch, None)
-        elif self._policy.waits_for(batch.put_bytes):
+        elif self._policy.waits_for(batch.put_bytes) and not batch.late_statement:
             self._commit_inline(batch)
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))
@@ -346,6 +346,8 @@ class GroupCommit:
         cursor = self._cursor
         assert cursor is not None  # since the transaction is open
         try:
+            if batch.late_statement:
+                cursor.execute(batch.late_statement)
             batch.started_at = perf_counter()
             if self._log_sync is not None:
                 batch.number += 1
