@@ -15,7 +15,7 @@ from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Fence, spac
 from hashrange.engine.sqlite.data_directory import SELECT_META
 from hashrange.engine.sqlite.dropped_stores import FreePiece
 from hashrange.engine.sqlite.layout import NO_SPACE, SELECT_TALLY, UPDATE_TALLY, Layout
-from hashrange.engine.sqlite.row_reads import read_row
+from hashrange.engine.sqlite.row_reads import read_row_to_change
 from hashrange.engine.sqlite.row_sums import checked_columns, columns_sum, row_sum
 from hashrange.engine.sqlite.shared_state import SharedState
 from hashrange.errors import StaleVersionError
@@ -154,7 +154,7 @@ class BatchWriter:
         rows: list[bytes | None] = []
         for store, _, key in decision.keys:
             statements = stores.get(store)
-            rows.append(None if statements is None else read_row(cursor, statements, key))
+            rows.append(None if statements is None else read_row_to_change(cursor, statements, key))
         changes = decision.decide(rows)
         if newer:
             changes.fences.extend(newer)

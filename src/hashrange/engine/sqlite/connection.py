@@ -73,6 +73,7 @@ class StoreStatements:
         "descend",
         "follower",
         "get",
+        "get_or_follower",
         "name",
         "predecessor",
         "put",
@@ -103,6 +104,11 @@ class StoreStatements:
         head = f"SELECT key, sum FROM {table} WHERE key"
         self.predecessor = f"{head} < ? ORDER BY key DESC LIMIT 1"
         self.follower = f"{head} >= ? ORDER BY key LIMIT 1"
+        # The value of a follower is not wanted, and may be large.
+        self.get_or_follower = (
+            f"SELECT key, sum, CASE WHEN key = ?1 THEN value END FROM {table} "
+            "WHERE key >= ?1 ORDER BY key LIMIT 1"
+        )
 
     def index(self, name: str) -> str:
         """Return the SQL that makes the index; its name is in use once in the database.

@@ -19,6 +19,7 @@ from hashrange.engine.sqlite.row_sums import (
     damage,
     damaged_row,
     is_right_key,
+    is_right_row,
 )
 
 _IS_STORE: Final = "SELECT 1 FROM tallies WHERE store = ?"
@@ -38,6 +39,25 @@ def read_row(cursor: apsw.Cursor, statements: StoreStatements, key: bytes) -> by
             return value
     except (TypeError, ValueError):
         pass  # damage can change the type of a column
+    raise damaged_row(statements.name, key)
+
+
+def read_row_to_change(
+    cursor: apsw.Cursor, statements: StoreStatements, key: bytes
+) -> bytes | None:
+    """Return the same to a decision, which often asks for a row that is not there yet.
+
+    One search finds the row or its follower, which is quicker then.
+    """
+    row = cursor.execute(statements.get_or_follower, (key,)).get
+    if row is None or row[0] != key:
+        _check_neighbour(None if row is None else row[:2], statements)
+        check_before(cursor, statements, key)
+        return None
+    _, stored_sum, value = row
+    if is_right_row(statements.seed, key, value, stored_sum):
+        found: bytes = value
+        return found
     raise damaged_row(statements.name, key)
 
 
