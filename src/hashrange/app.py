@@ -42,6 +42,7 @@ from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
 from hashrange.services.index_follower import IndexFollower
+from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
 from hashrange.services.transaction_recovery import TransactionRecovery
@@ -74,8 +75,13 @@ STREAMS_IDLE_SECONDS = 1.0
 _TOKENS_IDLE_SECONDS = 5.0
 _FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
+_TIDY_IDLE_SECONDS = 1.0
+# A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
+_SCRUB_IDLE_SECONDS = 3600.0
+_SCRUB_BUSY_SECONDS = 0.25
 # Between two chunks there is time for requests, also on an engine that never waits.
 _EXPIRY_BUSY_SECONDS = 0.001
+_TIDY_BUSY_SECONDS = 0.005
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
 
@@ -207,6 +213,7 @@ class Database:
         self._streams = StreamKeeper(engine, self.catalog, clock)
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
+        self._scrub = Scrub(engine)
         self.trigger_store = TriggerStore(engine, functions)
         self._triggers = Triggers(
             engine,
@@ -241,6 +248,22 @@ class Database:
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
         ]
+        services.append(
+            Service(
+                "scrubbing",
+                self._scrub.step,
+                idle_seconds=_SCRUB_IDLE_SECONDS,
+                busy_seconds=_SCRUB_BUSY_SECONDS,
+            )
+        )
+        services.append(
+            Service(
+                "freeing dropped stores",
+                self.engine.tidy,
+                idle_seconds=_TIDY_IDLE_SECONDS,
+                busy_seconds=_TIDY_BUSY_SECONDS,
+            )
+        )
         if not self.engine.capabilities.indexes_in_step:
             services.append(
                 Service(

@@ -13,8 +13,6 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-from hashrange.wire.auth.identity import Identity
-
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import STRONG
