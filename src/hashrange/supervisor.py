@@ -55,8 +55,11 @@ Announce = Callable[[str, int], None]
 """Told the host and port once requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
-    """Serve until a signal says stop; raises StartError when that cannot begin."""
+def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -> None:
+    """Serve until a signal says stop; raises StartError when that cannot begin.
+
+    `on_stop` is called when that signal has come, before anything is stopped.
+    """
     _raise_file_limit()
     clock = SystemClock()
     stages = make_stages(settings, clock)
@@ -70,16 +73,17 @@ def serve(settings: Settings, announce: Announce) -> None:
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(make_application(), listener, lambda: announce(host, port))
+            _run_process(make_application(), listener, lambda: announce(host, port), on_stop)
         else:
             supervisor = _Supervisor(settings, make_application, listener)
-            supervisor.run(lambda: announce(host, port))
+            supervisor.run(lambda: announce(host, port), on_stop)
 
 
 def _run_process(
     application: Application,
     listener: SharedListener,
     on_ready: Callable[[], None],
+    on_stop: Callable[[], None],
     parent: int | None = None,
 ) -> None:
     """Serve in this process; `parent` is a pipe that ends when the parent process does."""
@@ -98,6 +102,7 @@ def _run_process(
         sys.setswitchinterval(_SWITCH_SECONDS)
         on_ready()
         await stop.wait()
+        on_stop()
         if parent is not None:
             loop.remove_reader(parent)
         await application.stop()
@@ -142,7 +147,7 @@ class _Supervisor:
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
 
-    def run(self, on_ready: Callable[[], None]) -> None:
+    def run(self, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         """Run the workers until a signal says stop."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED_SIGNALS)
         _calm_collector()
@@ -152,6 +157,7 @@ class _Supervisor:
             if self._wait_ready():
                 on_ready()
                 self._watch()
+                on_stop()
         finally:
             self._stop_all()
 
@@ -174,7 +180,8 @@ class _Supervisor:
             _run_process(
                 self._make_application(),
                 self._listener,
-                lambda: _write_byte(self._ready_write),
+                on_ready=lambda: _write_byte(self._ready_write),
+                on_stop=lambda: None,
                 parent=self._alive_read,
             )
             status = 0

@@ -82,15 +82,17 @@ def _serve(flags: dict[str, object]) -> int:
         return _complain(error, status=2)
 
     from hashrange.app import StartError
-    from hashrange.cli.banner import greet
+    from hashrange.cli.banner import Voice
     from hashrange.cli.logs import set_up_logging
     from hashrange.supervisor import serve
 
     set_up_logging(settings.log_level, settings.log_format)
+    voice = Voice(settings)
     try:
-        serve(settings, lambda host, port: greet(settings, host, port))
+        serve(settings, voice.ready, voice.stopping)
     except StartError as error:
         return _complain(error, status=1)
+    voice.stopped()
     return 0
 
 
