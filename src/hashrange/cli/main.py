@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import triggers
+from hashrange.cli import completion, triggers
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -35,11 +35,17 @@ _METAVARS = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
-    given = build_parser().parse_args(arguments)
+    parser = build_parser()
+    given = parser.parse_args(arguments)
     if given.command == "triggers":
         sys.exit(triggers.run(given))
+    if given.command == "completion":
+        sys.exit(completion.run(parser, given.shell))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
-    assert flags.pop("command") == "serve"
+    if flags.pop("command") == "doctor":
+        from hashrange.cli import doctor
+
+        sys.exit(doctor.run(flags, os.environ))
     sys.exit(_serve(flags))
 
 
@@ -50,17 +56,26 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hashrange {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser(
-        "serve",
-        help="start a server",
-        description="Start a DynamoDB server and serve until it is told to stop.",
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
-    serve.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
-    for option in OPTIONS:
-        _add_flag(serve, option)
+    for name, text, description in (
+        ("serve", "start a server", "Start a DynamoDB server and serve until it is told to stop."),
+        (
+            "doctor",
+            "look for what would keep a server from working",
+            "Check versions, port, permissions, disk and common mistakes; flags as of serve.",
+        ),
+    ):
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=description,
+            argument_default=argparse.SUPPRESS,
+            allow_abbrev=False,
+        )
+        command.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
+        for option in OPTIONS:
+            _add_flag(command, option)
     triggers.add_commands(commands)
+    completion.add_command(commands)
     return parser
 
 
