@@ -1,7 +1,7 @@
 # The verbs of this project. Each makes .venv when it is missing or pyproject.toml has changed;
 # nothing but Python 3.11 (or newer) and PyPI is needed. `make serve` has .venv-serve instead, which
 # lacks the tools of developers. Another Python, before the first call or after `make clean`:
-# make serve PYTHON=python3.13
+# make serve PYTHON=python3.12
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 \
 	|| command -v python3.14 || command -v python3 || echo python3)
@@ -20,7 +20,7 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled lint format types imports check \
 	bench bench-peers conformance differential clients clients-go clients-java faults clean \
-	toolkit-servers toolkit-pyright supported-python
+	toolkit-servers toolkit-pyright supported-python wheel
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -116,6 +116,10 @@ toolkit-servers: $(READY) ## Run the toolkit against DynamoDB Local (needs Java,
 toolkit-pyright: $(READY) ## Check the types of the toolkit's examples with pyright (needs Node)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyright
 	$(BIN)/pytest tests/toolkit/test_types.py --with-pyright $(ARGS)
+
+wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
+	@rm -rf build
+	$(BIN)/python -m tests.wheel
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
