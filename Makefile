@@ -1,10 +1,15 @@
 # The verbs of this project. Each makes .venv when it is missing or pyproject.toml has changed;
-# nothing but Python 3.11 (or newer) and PyPI is needed.
+# nothing but Python 3.11 (or newer) and PyPI is needed. `make serve` has .venv-serve instead, which
+# lacks the tools of developers. Another Python, before the first call or after `make clean`:
+# make serve PYTHON=python3.12
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 \
+	|| command -v python3.14 || command -v python3 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+SERVE := .venv-serve
+SERVE_READY := $(SERVE)/ready
 COMPILED := .venv-compiled
 COMPILED_READY := $(COMPILED)/ready
 SOURCES := src tests bench setup.py examples/designs
@@ -15,7 +20,7 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled lint format types imports check \
 	bench bench-peers conformance differential clients clients-go clients-java faults clean \
-	toolkit-servers toolkit-pyright
+	toolkit-servers toolkit-pyright supported-python wheel
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -26,8 +31,27 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m compileall -q src  # else the first start takes 0.4 s instead of 0.2
 	@touch $@
 
-serve: $(READY) ## Start a server on 127.0.0.1:8000 with its data in ./hashrange-data
-	@$(BIN)/hashrange serve $(ARGS)
+# Before pip runs, which would look for versions that suit an old Python for minutes.
+supported-python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit( \
+		"Hashrange needs Python 3.11 or newer, and $(PYTHON) is %d.%d. " % (v[0], v[1]) + \
+		"Name another one: make PYTHON=python3.11 ...")'
+
+$(READY) $(SERVE_READY) $(COMPILED_READY): | supported-python
+
+# What the server needs to run, and nothing else.
+$(SERVE_READY): pyproject.toml
+	@echo "1/3 making $(SERVE) with $$($(PYTHON) --version)"
+	@test -x $(SERVE)/bin/python || $(PYTHON) -m venv $(SERVE)
+	@echo "2/3 installing Hashrange and what it needs to run, from PyPI"
+	@$(SERVE)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@$(SERVE)/bin/python -m pip uninstall --yes -qq setuptools  # came with Python 3.11; 10 MB
+	@echo "3/3 compiling the sources to bytecode, for a quick start"
+	@$(SERVE)/bin/python -m compileall -q src
+	@touch $@
+
+serve: $(SERVE_READY) ## Start a server on 127.0.0.1:8000 with its data in ./hashrange-data
+	@$(SERVE)/bin/hashrange serve $(ARGS)
 
 # Not editable: what runs there is what was compiled, until something changes in src.
 $(COMPILED_READY): pyproject.toml setup.py $(shell find src -name '*.py')
@@ -93,6 +117,10 @@ toolkit-pyright: $(READY) ## Check the types of the toolkit's examples with pyri
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyright
 	$(BIN)/pytest tests/toolkit/test_types.py --with-pyright $(ARGS)
 
+wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
+	@rm -rf build
+	$(BIN)/python -m tests.wheel
+
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
 faults: export HASHRANGE_KILL_ROUNDS ?= 100
@@ -107,6 +135,6 @@ faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	$(BIN)/pytest tests/faults -s $(ARGS)
 
 clean: ## Remove everything that was made here, except data
-	rm -rf $(VENV) $(COMPILED) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(SERVE) $(COMPILED) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

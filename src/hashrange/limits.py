@@ -108,3 +108,7 @@ CALL_BODY_BYTES_MAX: Final = 2_097_152  # of the protocols without payloads: JSO
 CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
+
+# The log.
+MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process
+LOGGED_TEXT_CHARACTERS_MAX: Final = 500  # of what a client sent or is told

@@ -58,8 +58,11 @@ Announce = Callable[[str, int], None]
 """Told the host and port once requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
-    """Serve until a signal says stop; raises StartError when that cannot begin."""
+def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -> None:
+    """Serve until a signal says stop; raises StartError when that cannot begin.
+
+    `on_stop` is called when that signal has come, before anything is stopped.
+    """
     _raise_file_limit()
     clock = SystemClock()
     identities = make_identities(settings)
@@ -74,16 +77,17 @@ def serve(settings: Settings, announce: Announce) -> None:
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings):
         if settings.workers == 1:
-            _run_process(make_application(), listener, lambda: announce(host, port))
+            _run_process(make_application(), listener, lambda: announce(host, port), on_stop)
         else:
             supervisor = _Supervisor(settings, make_application, listener)
-            supervisor.run(lambda: announce(host, port))
+            supervisor.run(lambda: announce(host, port), on_stop)
 
 
 def _run_process(
     application: Application,
     listener: SharedListener,
     on_ready: Callable[[], None],
+    on_stop: Callable[[], None],
     parent: int | None = None,
     on_running: Callable[[asyncio.AbstractEventLoop], None] | None = None,
 ) -> None:
@@ -107,6 +111,7 @@ def _run_process(
             on_running(loop)
         on_ready()
         await stop.wait()
+        on_stop()
         if parent is not None:
             loop.remove_reader(parent)
         await application.stop()
@@ -162,7 +167,7 @@ class _Supervisor:
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
 
-    def run(self, on_ready: Callable[[], None]) -> None:
+    def run(self, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         """Run the workers until a signal says stop."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED_SIGNALS)
         _calm_collector()
@@ -172,6 +177,7 @@ class _Supervisor:
             if self._wait_ready():
                 on_ready()
                 self._watch()
+                on_stop()
         finally:
             self._stop_all()
 
@@ -195,7 +201,8 @@ class _Supervisor:
             _run_process(
                 self._make_application(),
                 self._listener,
-                lambda: _write_byte(self._ready_write),
+                on_ready=lambda: _write_byte(self._ready_write),
+                on_stop=lambda: None,
                 parent=self._alive_read,
                 on_running=lambda loop: self._heartbeats.beat(index, loop),
             )

@@ -14,6 +14,11 @@ import pytest
 from hashrange import __version__
 from tests.wire.conftest import AUTHORIZATION, eventually
 
+STOP_MESSAGES = (
+    "stopping: requests that are under way have 20 seconds to finish; Ctrl-C stops at once\n"
+    "stopped\n"
+)
+
 
 class Process:
     """A running command."""
@@ -81,9 +86,8 @@ def test_a_server_greets_serves_and_stops_cleanly(run):
     server = run("serve", "--in-memory", "--port", "0")
     url = server.url()
     assert answers(url)
-    assert f"aws dynamodb list-tables --endpoint-url {url}" in server.greeting
-    assert f'boto3.client("dynamodb", endpoint_url="{url}"' in server.greeting
-    assert server.stop() == (0, "", "")
+    assert f"export AWS_ENDPOINT_URL={url}\n" in server.greeting
+    assert server.stop() == (0, STOP_MESSAGES, "")
 
 
 def test_a_server_names_itself_as_the_endpoint(run):
@@ -100,10 +104,12 @@ def test_a_server_names_itself_as_the_endpoint(run):
     assert f"http://{endpoint['Address']}" == url
 
 
-def test_an_interrupt_stops_it_as_well(run):
-    server = run("serve", "--in-memory", "--port", "0")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupt_stops_it_as_well(run, tmp_path, workers):
+    flags = ["--port", "0", "--workers", workers, "--data-dir", str(tmp_path / "data")]
+    server = run("serve", *flags)
     server.url()
-    assert server.stop(signal.SIGINT)[0] == 0
+    assert server.stop(signal.SIGINT) == (0, STOP_MESSAGES, "")
 
 
 def test_logs_can_be_json(run):
@@ -112,7 +118,10 @@ def test_logs_can_be_json(run):
     line = json.loads(server.process.stderr.readline())
     assert line["level"] == "info"
     assert line["message"].startswith("listening on http://127.0.0.1:")
-    assert server.stop()[:2] == (0, "")
+    status, output, errors = server.stop()
+    assert (status, output) == (0, "")
+    messages = [json.loads(line)["message"] for line in errors.splitlines()]
+    assert [message.split(":")[0] for message in messages] == ["stopping", "stopped"]
 
 
 def test_settings_come_from_the_environment(run):

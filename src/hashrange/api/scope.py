@@ -73,7 +73,9 @@ class RequestScope:
 
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
-    `error` is the error type of the answer, empty when the request succeeded. Sizes are in bytes as
+    `error` and `reason` are the error type and message of the answer, empty when the request
+    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
+    type, for requests that were refused before their table was resolved. Sizes are in bytes as
     DynamoDB counts them.
     """
 
@@ -88,6 +90,8 @@ class RequestScope:
         "operation",
         "peer",
         "raw_request_id",
+        "reason",
+        "requested_table",
         "resources",
         "returned_bytes",
         "returned_count",
@@ -116,6 +120,8 @@ class RequestScope:
         self.returned_count = 0
         self.returned_bytes = 0
         self.error = ""
+        self.reason = ""
+        self.requested_table: object = None
 
     @property
     def account(self) -> str:

@@ -1,24 +1,58 @@
-"""What a server says when it is ready: where it is and how to connect."""
+"""What a server says when it is ready, when it stops, and when it has stopped."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import sys
+from typing import Final, final
 
 from hashrange import __version__
 from hashrange.config import Settings
 
-_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+_LOGGER: Final = logging.getLogger("hashrange")
+
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
-def greet(settings: Settings, host: str, port: int) -> None:
-    """Print how to connect, or log it when messages are for machines."""
-    if settings.log_format == "json":
-        import logging
+@final
+class Voice:
+    """Prints what happens to a server, or logs it when messages are for machines."""
 
-        logging.getLogger("hashrange").info("listening on %s", endpoint(host, port))
-        return
-    sys.stdout.write(greeting(settings, host, port))
-    sys.stdout.flush()
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._is_for_machines = settings.log_format == "json"
+
+    def ready(self, host: str, port: int) -> None:
+        """Say where the server is and how to connect."""
+        if self._is_for_machines:
+            _LOGGER.info("listening on %s", endpoint(host, port))
+        else:
+            sys.stdout.write(greeting(self._settings, host, port))
+            sys.stdout.flush()
+
+    def stopping(self) -> None:
+        """Say that the server was told to stop, and how long that may take."""
+        seconds = self._settings.stop_timeout
+        # A terminal shows ^C where the cursor was.
+        start = "\n" if sys.stdout.isatty() else ""
+        self._say(
+            f"{start}stopping: requests that are under way have {seconds:g} seconds to finish; "
+            "Ctrl-C stops at once"
+        )
+
+    def stopped(self) -> None:
+        """Say that everything is closed."""
+        self._say("stopped")
+
+    def _say(self, text: str) -> None:
+        if self._is_for_machines:
+            _LOGGER.info("%s", text.strip())
+            return
+        # The reader of a pipe may be gone, which must not keep the server from stopping.
+        with contextlib.suppress(OSError):
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
 
 
 def endpoint(host: str, port: int) -> str:
@@ -35,18 +69,22 @@ def greeting(settings: Settings, host: str, port: int) -> str:
     else:
         data = str(settings.data_dir.absolute())
     if settings.auth:
-        keys, arguments = "those of the users of this server (see: aws iam)", ""
-    elif settings.credentials is not None:
-        keys, arguments = f"those of {settings.credentials}", ""
+        keys = "# and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: those of a user (see: aws iam)"
+    elif settings.credentials is None:
+        keys = "export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
     else:
-        keys = "any, for example AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
-        arguments = ', aws_access_key_id="local", aws_secret_access_key="local"'
+        keys = f"# and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: a pair of {settings.credentials}"
     return f"""\
 Hashrange {__version__} is ready on {url}
-  data         {data}
-  credentials  {keys}
-  every SDK    export AWS_ENDPOINT_URL_DYNAMODB={url}
-  AWS CLI      aws dynamodb list-tables --endpoint-url {url} --region us-east-1
-  boto3        boto3.client("dynamodb", endpoint_url="{url}", region_name="us-east-1"{arguments})
+Data: {data}
+
+Paste this into another terminal; the AWS CLI and all current AWS SDKs follow it:
+  export AWS_ENDPOINT_URL={url}
+  export AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
+  {keys}
+Then, for example:
+  aws dynamodb list-tables
+  python -c 'import boto3; print(boto3.client("dynamodb").list_tables())'
+
 Press Ctrl-C to stop.
 """

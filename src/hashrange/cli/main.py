@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import design, triggers
+from hashrange.cli import completion, design, triggers
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -40,15 +40,21 @@ _MAINTENANCE = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
-    given = build_parser().parse_args(arguments)
+    parser = build_parser()
+    given = parser.parse_args(arguments)
     if given.command == "triggers":
         sys.exit(triggers.run(given))
     if given.command == "design":
         sys.exit(design.run(given))
     if given.command in ("check", "repair"):
         sys.exit(_maintain(given.command, given.directory))
+    if given.command == "completion":
+        sys.exit(completion.run(parser, given.shell))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
-    assert flags.pop("command") == "serve"
+    if flags.pop("command") == "doctor":
+        from hashrange.cli import doctor
+
+        sys.exit(doctor.run(flags, os.environ))
     sys.exit(_serve(flags))
 
 
@@ -59,21 +65,30 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hashrange {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser(
-        "serve",
-        help="start a server",
-        description="Start a DynamoDB server and serve until it is told to stop.",
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
-    serve.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
-    for option in OPTIONS:
-        _add_flag(serve, option)
+    for name, text, description in (
+        ("serve", "start a server", "Start a DynamoDB server and serve until it is told to stop."),
+        (
+            "doctor",
+            "look for what would keep a server from working",
+            "Check versions, port, permissions, disk and common mistakes; flags as of serve.",
+        ),
+    ):
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=description,
+            argument_default=argparse.SUPPRESS,
+            allow_abbrev=False,
+        )
+        command.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
+        for option in OPTIONS:
+            _add_flag(command, option)
     triggers.add_commands(commands)
     design.add_commands(commands)
     for name, purpose in _MAINTENANCE.items():
         command = commands.add_parser(name, help=purpose, description=purpose.capitalize() + ".")
         command.add_argument("directory", metavar="DIR", help="data directory of a stopped server")
+    completion.add_command(commands)
     return parser
 
 
@@ -95,15 +110,17 @@ def _serve(flags: dict[str, object]) -> int:
         return _complain(error, status=2)
 
     from hashrange.app import StartError
-    from hashrange.cli.banner import greet
+    from hashrange.cli.banner import Voice
     from hashrange.cli.logs import set_up_logging
     from hashrange.supervisor import serve
 
     set_up_logging(settings.log_level, settings.log_format)
+    voice = Voice(settings)
     try:
-        serve(settings, lambda host, port: greet(settings, host, port))
+        serve(settings, voice.ready, voice.stopping)
     except StartError as error:
         return _complain(error, status=1)
+    voice.stopped()
     return 0
 
 

@@ -30,10 +30,12 @@ from hashrange.errors import (
     SerializationException,
     StorageFullError,
     TransactionConflictException,
+    UnknownOperationException,
     ValidationException,
 )
 from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.missing_operations import MissingOperations
 from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
@@ -104,6 +106,7 @@ class Pipeline:
         self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
         self._admission = None if type(stages.admission) is Unlimited else stages.admission
         self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
+        self._missing = MissingOperations()
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
 
@@ -132,9 +135,12 @@ class Pipeline:
                 response = await operation.run(scope, parameters)
                 answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
+                scope.requested_table = parameters.get("TableName")
                 operation.check_values(parameters)
                 raise
         except ClientError as error:
+            if isinstance(error, UnknownOperationException):
+                self._missing.note(scope.service, scope.operation)
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
@@ -156,6 +162,7 @@ def _refuse(
     request: HttpRequest, codec: Codec, scope: RequestScope, error: ClientError
 ) -> HttpAnswer:
     scope.error = error.code
+    scope.reason = error.message
     return codec.encode_error(request, scope, error)
 
 

@@ -14,6 +14,7 @@ from typing import Final, Protocol, final
 
 from hashrange.api.operation import Request
 from hashrange.api.scope import Caller, RequestScope
+from hashrange.limits import LOGGED_TEXT_CHARACTERS_MAX
 from hashrange.wire.auth.sigv4 import OpenDoor
 from hashrange.wire.http.messages import HttpRequest
 
@@ -74,13 +75,31 @@ class RequestLog:
     """A recorder that logs a line for each request, at level DEBUG."""
 
     def record(self, scope: RequestScope) -> None:
+        outcome = f"{scope.error}: {scope.reason}" if scope.reason else scope.error
         _LOGGER.debug(
             "%s %d in %.1f ms, request %s",
-            scope.operation,
+            _printable(" ".join((scope.operation, *_tables(scope)))),
             scope.status,
             scope.duration_seconds * 1000,
-            scope.request_id,
+            scope.request_id + (f", {_printable(outcome)}" if outcome else ""),
         )
+
+
+def _tables(scope: RequestScope) -> list[str]:
+    """Return the names of the tables that were used, or of the one that was asked for."""
+    parts = [arn.partition(":table/")[2].partition("/")[0] for arn in scope.resources]
+    names = list(dict.fromkeys(part for part in parts if part))
+    requested = scope.requested_table
+    if not names and isinstance(requested, str):
+        names.append(requested)
+    return names
+
+
+def _printable(text: str) -> str:
+    """Return a text of clients as part of one line of the log."""
+    if len(text) > LOGGED_TEXT_CHARACTERS_MAX:
+        text = text[:LOGGED_TEXT_CHARACTERS_MAX] + "…"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def default_recorder() -> Recorder:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.cli.banner import endpoint, greeting
+from hashrange.cli.banner import Voice, endpoint, greeting
 from hashrange.config import Settings
 
 
@@ -26,8 +26,44 @@ def test_it_says_where_the_data_is():
     assert "gone when the server stops" in greeting(Settings(in_memory=True), "127.0.0.1", 8000)
 
 
+def exports(text):
+    """Return the variables that the lines to paste set."""
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("export ")]
+    return dict(pair.split("=", 1) for line in lines for pair in line.split()[1:])
+
+
+def test_the_lines_to_paste_are_all_that_a_client_needs():
+    assert exports(greeting(Settings(), "127.0.0.1", 8000)) == {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:8000",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+    }
+
+
 def test_it_suggests_credentials_only_if_any_will_do():
-    assert 'aws_access_key_id="local"' in greeting(Settings(), "127.0.0.1", 8000)
     text = greeting(Settings(credentials=Path("keys.toml")), "127.0.0.1", 8000)
-    assert "those of keys.toml" in text
-    assert 'aws_access_key_id="local"' not in text
+    assert "a pair of keys.toml" in text
+    assert "AWS_ACCESS_KEY_ID" not in exports(text)
+
+
+def test_a_stop_goes_on_when_nobody_reads_its_messages(monkeypatch):
+    class BrokenPipe:
+        def isatty(self):
+            return False
+
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", BrokenPipe())
+    Voice(Settings()).stopping()
+    Voice(Settings()).stopped()
+
+
+def test_on_a_terminal_the_message_stands_below_the_interrupt(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    Voice(Settings(stop_timeout=7)).stopping()
+    assert capsys.readouterr().out == (
+        "\nstopping: requests that are under way have 7 seconds to finish; Ctrl-C stops at once\n"
+    )

@@ -379,6 +379,13 @@ def test_the_caller_and_the_time_are_noted(site):
     assert scope.engine is site.database.engine
 
 
+def test_a_refusal_is_recorded_with_its_reason_and_the_table_asked_for(site):
+    body = b'{"TableName": "absent", "Key": {"p": {"S": "x"}}}'
+    asyncio.run(site.database.answer(json_request("DynamoDB_20120810.GetItem", body)))
+    scope = site.recorder.scopes[-1]
+    assert (scope.reason, scope.requested_table) == ("Requested resource not found", "absent")
+
+
 @pytest.mark.parametrize(
     ("target", "body", "headers", "expected"),
     [

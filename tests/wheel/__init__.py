@@ -1,0 +1,1 @@
+"""The built wheel, installed where nothing else is."""
