@@ -48,13 +48,15 @@ class Head:
         "authorization_start",
         "body_bytes",
         "content_type",
-        "has_origin",
         "headers",
         "is_call",
         "is_encoded",
+        "is_examined",
         "is_own_call",
         "is_plainly_signed",
         "method",
+        "origin",
+        "reader",
         "target",
         "trace",
         "url",
@@ -69,7 +71,10 @@ class Head:
         self.target = headers.get(b"x-amz-target", b"")
         # The targets of DynamoDB and DynamoDB Streams begin like this, those of neighbours never.
         self.is_own_call = self.is_call and self.target.startswith(b"DynamoDB")
-        self.has_origin = b"origin" in headers
+        # The web page that made the request, and the page that may read the answer; see `visitors`.
+        self.origin = headers.get(b"origin")
+        self.reader = b""
+        self.is_examined = False
         self.is_encoded = b"content-encoding" in headers
         # The Authorization header without its signature: a client sends the same all day.
         self.authorization_start = headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]

@@ -80,7 +80,7 @@ class RestJson:
         url = request.head.url.decode("latin-1")
         path, _, query = url.partition("?")
         operation, values = self._find(request.head.method, path.rstrip("/"), scope)
-        if request.head.has_origin:
+        if request.head.origin is not None:
             raise AccessDeniedException("Requests of web pages are not accepted here.")
         if operation is None:
             raise UnknownOperationException("There is no such operation")
