@@ -92,6 +92,12 @@ class RestJson:
         parameters |= {name: unquote(text) for name, text in values.items()}
         return operation, parameters
 
+    def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
+        """Return the service that a request has to be signed for, None for an unknown route."""
+        path = request.head.url.decode("latin-1").partition("?")[0]
+        operation, _ = self._find(request.head.method, path.rstrip("/"), scope)
+        return None if operation is None else operation.service.signing_name
+
     def _find(
         self, method: bytes, path: str, scope: RequestScope
     ) -> tuple[Operation | None, dict[str, Any]]:
