@@ -162,3 +162,14 @@ def _json_content_type(given: bytes) -> bytes | None:
     if known is not None:
         return known
     return CONTENT_TYPES.get(given.partition(b";")[0].strip().lower())
+
+
+def head_without_upgrade(method: bytes, url: bytes, headers: Headers) -> bytes:
+    """Return the bytes of a head without its offer to speak another protocol."""
+    lines = [b"%b %b HTTP/1.1" % (method, url)]
+    lines += [
+        b"%b: %b" % (name, value)
+        for name, value in headers.items()
+        if name not in (b"connection", b"upgrade")
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n"

@@ -6,11 +6,9 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Final, final
 
 from hashrange.api.operation import Service
-from hashrange.errors import ServiceUnavailableException
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
 from hashrange.wire.http.messages import (
-    JSON_1_0,
     NOT_FOUND,
     TEXT,
     HttpAnswer,
@@ -20,7 +18,6 @@ from hashrange.wire.http.responses import ResponseWriter
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.neighbour_codec import NeighbourCodec, find_call
 from hashrange.wire.pipeline import Pipeline
-from hashrange.wire.protocols.json_codec import encode
 from hashrange.wire.protocols.rest_json import RestJson
 from hashrange.wire.protocols.target_json import TargetJson
 from hashrange.wire.services import Neighbours
@@ -28,14 +25,6 @@ from hashrange.wire.services import Neighbours
 _PREFLIGHT_SECONDS: Final = 172800
 # The request has no signature with a region.
 _HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
-
-
-def overloaded(reason: str) -> HttpAnswer:
-    """Return the answer that tells SDKs to try again later."""
-    error = ServiceUnavailableException(
-        f"The server is overloaded: {reason}. Reduce the rate of requests and try again."
-    )
-    return HttpAnswer(error.status, encode(error.document()), JSON_1_0)
 
 
 @final
