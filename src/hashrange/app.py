@@ -59,6 +59,7 @@ from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.protocols.target_json import TargetJson
@@ -66,8 +67,6 @@ from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
 _LOGGER = logging.getLogger("hashrange.app")
-# The region in the answer to `GET /`, which has no signature with a region.
-_HEALTH_REGION = "us-east-1"
 # How long services rest when they find nothing to do. Looking costs a comparison or two.
 _BACKFILL_IDLE_SECONDS = 0.1
 _EXPIRY_IDLE_SECONDS = 0.1
@@ -176,6 +175,16 @@ def bounds_of(settings: Settings) -> Bounds:
         in_flight_max=settings.max_in_flight,
         idle_seconds=settings.idle_timeout,
         stop_seconds=settings.stop_timeout,
+    )
+
+
+def visitors_of(settings: Settings) -> Visitors:
+    """Return the web pages and host names that are answered."""
+    return Visitors(
+        settings.cors_origin,
+        settings.allowed_host,
+        is_open=not settings.is_guarded,
+        is_local=is_loopback(settings.host),
     )
 
 
@@ -355,16 +364,12 @@ class Application:
         )
         self._database = database
         bounds = bounds_of(settings)
-        is_private = is_loopback(settings.host) or settings.is_guarded
-        functions = lambda_service(database.trigger_store, is_private=is_private)
-        services = (DYNAMODB, STREAMS, functions)
-        router = Router(
-            database.pipeline,
-            services,
-            Neighbours(make_services(identities)),
-            _HEALTH_REGION,
-            bounds.body_bytes_max,
+        functions = lambda_service(
+            database.trigger_store, functions_allowed=settings.allow_functions
         )
+        services = (DYNAMODB, STREAMS, functions)
+        neighbours = Neighbours(make_services(identities))
+        router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds)
         self._server.start(listener)
         database.start_services()

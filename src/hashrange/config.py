@@ -26,6 +26,7 @@ CONFIG_OPTION: Final = "config"
 _WORKERS_SUITING_MAX: Final = 4
 
 _LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
+_NAME: Final = r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
@@ -42,6 +43,8 @@ class Kind(Enum):
     COUNT = "number"
     SECONDS = "seconds"
     SWITCH = "switch"
+    # Several texts: a repeated flag, a list in the file, commas between them in the environment.
+    TEXTS = "texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ class Option:
     choices: tuple[str, ...] = ()
     lowest: int = 0
     highest: int = 1_000_000
+    # What each of several texts looks like, and an example of it.
+    pattern: str = ""
+    example: str = ""
 
     @property
     def field(self) -> str:
@@ -106,6 +112,21 @@ OPTIONS: Final = (
         "file with the server's key, which protects secrets; made beside the data if it is not set",
     ),
     Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
+    Option(
+        "cors-origin",
+        Kind.TEXTS,
+        "origin whose web pages may use the server; may be repeated",
+        pattern=rf"https?://{_NAME}(:[0-9]{{1,5}})?",
+        example="https://app.example.com",
+    ),
+    Option(
+        "allowed-host",
+        Kind.TEXTS,
+        "host name that a server without credentials answers to besides loopback; may be repeated",
+        pattern=_NAME,
+        example="db.example.com",
+    ),
+    Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
     Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
     Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
@@ -137,6 +158,9 @@ class Settings:
     auth: bool = False
     key_file: Path | None = None
     insecure: bool = False
+    cors_origin: tuple[str, ...] = ()
+    allowed_host: tuple[str, ...] = ()
+    allow_functions: bool = False
     max_connections: int = 4096
     max_in_flight: int = 8192
     idle_timeout: int = 300
@@ -254,6 +278,8 @@ def _parse(option: Option, value: object, shown: str) -> object:
         return _parse_count(option, value, shown)
     if option.kind is Kind.SECONDS:
         return _parse_seconds(option, value, shown)
+    if option.kind is Kind.TEXTS:
+        return _parse_texts(option, value, shown)
     if not isinstance(value, str) or not value:
         raise SettingsError(f"{shown} needs a text, not {value!r}.")
     if option.choices and value not in option.choices:
@@ -270,6 +296,17 @@ def _parse_switch(value: object, shown: str) -> bool:
     if text in _FALSE:
         return False
     raise SettingsError(f"{shown} is true or false, not {value!r}.")
+
+
+def _parse_texts(option: Option, value: object, shown: str) -> tuple[str, ...]:
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, list):
+        raise SettingsError(f"{shown} needs a list of texts, not {value!r}.")
+    texts = tuple(str(text).strip().lower() for text in given)
+    for text in texts:
+        if not re.fullmatch(option.pattern, text):
+            raise SettingsError(f"{shown} looks like {option.example}, not {text!r}.")
+    return texts
 
 
 def _parse_count(option: Option, value: object, shown: str) -> int:
@@ -312,6 +349,11 @@ def _check_agreement(settings: Settings) -> None:
             f"Host {settings.host} can be reached from other machines, and without credentials "
             "anybody could read and change the data. Give --auth or --credentials FILE, or "
             "--insecure if that is what you want."
+        )
+    if settings.allow_functions and not is_loopback(settings.host) and not settings.credentials:
+        raise SettingsError(
+            f"Host {settings.host} can be reached from other machines, and allow-functions lets "
+            "every client run programs as the server's user. Give --credentials FILE."
         )
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

@@ -41,6 +41,7 @@ NEXT_TOKEN_CHARACTERS_MAX: Final = 32_768
 # Requests and pages.
 REQUEST_BODY_BYTES_MAX: Final = 16_777_216
 RESPONSE_PAGE_BYTES_MAX: Final = 1_048_576
+LIST_MEMBERS_MAX: Final = 10_000  # of a list of a request, attribute values aside
 BATCH_GET_KEYS_MAX: Final = 100
 BATCH_GET_RESPONSE_BYTES_MAX: Final = 16_777_216
 BATCH_WRITE_REQUESTS_MAX: Final = 25

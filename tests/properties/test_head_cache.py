@@ -60,7 +60,7 @@ _READ_IN_HEADS = (
     "is_call",
     "content_type",
     "target",
-    "has_origin",
+    "origin",
     "is_encoded",
 )
 

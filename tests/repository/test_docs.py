@@ -30,7 +30,7 @@ def test_every_setting_is_documented_with_its_default(option):
     rows = rows_of(REFERENCE / "settings.md")
     assert f"--{option.name}" in rows
     default = default_of(option)
-    shown = "none" if default is None else "off" if default is False else f"`{default}`"
+    shown = "none" if default in (None, ()) else "off" if default is False else f"`{default}`"
     assert rows[f"--{option.name}"][0] == shown
 
 

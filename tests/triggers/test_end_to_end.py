@@ -61,6 +61,7 @@ class Server:
         (home / "handlers.py").write_text(HANDLERS)
         (home / "keys.toml").write_text(f'[{KEY}]\nsecret = "{SECRET}"\n')
         head = f'port = {self.port}\ndata-dir = "data"\ncredentials = "keys.toml"\nworkers = 2\n'
+        head += "allow-functions = true\n"
         (home / "hashrange.toml").write_text(head + textwrap.dedent(settings))
 
     def start(self):
@@ -260,3 +261,12 @@ def test_a_stopped_server_leaves_no_process_behind(make_server):
     assert pathlib.Path(f"/proc/{pid}").exists()
     server.end()
     eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists())
+
+
+def test_a_server_without_the_switch_registers_no_functions(make_server, run, monkeypatch):
+    monkeypatch.setenv("HASHRANGE_ALLOW_FUNCTIONS", "false")
+    server = make_server()
+    status, _, complaint = run(server, "functions", "add", "evil", "--command", "true")
+    assert status == 1
+    assert "--allow-functions" in complaint
+    assert "evil" not in run(server, "functions", "list")[1]

@@ -62,6 +62,7 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         Kind.COUNT: "1",
         Kind.SECONDS: "2.5",
         Kind.PATH: str(tmp_path),
+        Kind.TEXTS: option.example,
         Kind.TEXT: option.choices[-1] if option.choices else "127.0.0.9",
     }[option.kind]
     file = tmp_path / "hashrange.toml"
@@ -76,7 +77,8 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         )
     ]
     assert values[0] == values[1] == values[2]
-    assert str(values[0]).lower() == given
+    expected = str((given,)) if option.kind is Kind.TEXTS else given
+    assert str(values[0]).lower() == expected
 
 
 @pytest.mark.parametrize(
@@ -129,3 +131,38 @@ def test_a_host_beyond_loopback_needs_credentials(host, tmp_path):
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
 def test_loopback_needs_none(host):
     assert load_settings({"host": host}, {}).host == host
+
+
+def test_settings_of_several_texts_are_repeated_listed_or_separated_by_commas(tmp_path):
+    file = tmp_path / "hashrange.toml"
+    file.write_text('cors-origin = ["https://a.example", "http://localhost:3000"]\n')
+    origins = ("https://a.example", "http://localhost:3000")
+    flags = {"cors-origin": list(origins)}
+    variables = {"HASHRANGE_CORS_ORIGIN": "https://A.example, http://localhost:3000"}
+    assert load_settings(flags, {}).cors_origin == origins
+    assert load_settings({}, variables).cors_origin == origins
+    assert load_settings({"config": str(file)}, {}).cors_origin == origins
+    assert load_settings({}, {}).cors_origin == ()
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ({"cors-origin": ["*"]}, "--cors-origin looks like https://app.example.com, not '*'."),
+        ({"cors-origin": ["null"]}, "--cors-origin looks like"),
+        ({"cors-origin": ["https://a.example/"]}, "--cors-origin looks like"),
+        ({"allowed-host": ["a.example:80"]}, "--allowed-host looks like db.example.com"),
+        ({"allowed-host": 7}, "--allowed-host needs a list of texts"),
+    ],
+)
+def test_origins_and_hosts_that_browsers_never_send_are_refused(flags, complaint):
+    assert complaint in refusal(flags)
+
+
+def test_functions_are_never_registered_by_strangers_from_other_machines(tmp_path):
+    flags = {"host": "0.0.0.0", "insecure": True, "allow-functions": True}
+    assert "allow-functions lets every client run programs" in refusal(flags)
+    keys = tmp_path / "keys.toml"
+    keys.write_text("")
+    assert load_settings({**flags, "credentials": str(keys)}, {}).allow_functions
+    assert not load_settings({}, {}).allow_functions

@@ -19,6 +19,7 @@ from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
@@ -43,9 +44,10 @@ class AnyShape:
 class RunningServer:
     """A server in a thread; its operations are Echo, Wait, Fail and Large."""
 
-    def __init__(self, bounds, credentials=None):
+    def __init__(self, bounds, credentials=None, visitors=None):
         self.bounds = bounds
         self.credentials = credentials
+        self.visitors = visitors or Visitors(is_open=not credentials)
         self.waiting = 0
         self.errors = []
         self._started = threading.Event()
@@ -74,7 +76,7 @@ class RunningServer:
             authenticator = Verifier(FixedKeys(keys), SystemClock())
         pipeline = Pipeline(Stages(authenticator), lambda account, region: [account, region])
         services, neighbours = [self._service()], Neighbours([])
-        router = Router(pipeline, services, neighbours, "us-east-1", self.bounds.body_bytes_max)
+        router = Router(pipeline, services, neighbours, self.visitors, self.bounds)
         self.server = Server(router, self.bounds)
         self.server.start(SharedListener(listening))
         self._started.set()
@@ -197,11 +199,11 @@ def eventually(condition):
 
 @pytest.fixture
 def start_server():
-    """Start servers with bounds or credentials of a test's own."""
+    """Start servers with bounds, credentials or visitors of a test's own."""
     with contextlib.ExitStack() as stack:
 
-        def start(bounds=None, credentials=None):
-            server = RunningServer(bounds or Bounds(stop_seconds=2), credentials)
+        def start(bounds=None, credentials=None, visitors=None):
+            server = RunningServer(bounds or Bounds(stop_seconds=2), credentials, visitors)
 
             def stop():
                 server.stop()

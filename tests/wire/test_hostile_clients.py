@@ -1,11 +1,14 @@
 """What no client may achieve: to kill, wedge or bloat the server, whatever it sends or omits."""
 
+import contextlib
 import gzip
 import json
 import random
 import socket
 import struct
 import threading
+import time
+import tracemalloc
 
 import pytest
 
@@ -155,17 +158,18 @@ def test_an_announced_body_that_is_too_large_is_refused_before_it_is_sent(client
     assert client.response()[0] in (400, 413)
 
 
-def test_too_much_sent_at_once_is_answered_with_503(start_server, connect):
+def test_of_too_much_sent_at_once_the_largest_body_is_answered_with_503(start_server, connect):
     server = start_server(Bounds(buffered_bytes_max=100_000, linger_seconds=0.05, **QUICK))
     first, second = connect(server), connect(server)
     first.send(post("Echo", b" " * 90_000, Content_Length="95000"))
     eventually(lambda: server.server.buffered_bytes == 90_000)
-    second.send(post("Echo", b" " * 20_000))
-    status, _, body = second.response()
+    second.send(post("Echo", b"{}" + b" " * 20_000))
+    assert second.response()[0] == 200
+    status, _, body = first.response()
     assert status == 503
     assert json.loads(body)["__type"].endswith("#ServiceUnavailableException")
-    first.send(b" " * 4_998 + b"{}")
-    assert first.response()[0] == 200
+    second.send(post("Echo", b"{}" + b" " * 200_000))
+    assert second.response()[0] == 503
 
 
 def test_too_many_requests_in_flight_are_answered_with_503(start_server, connect):
@@ -268,3 +272,78 @@ def test_many_requests_sent_ahead_are_all_answered(client):
     sender.start()
     assert {client.response()[0] for _ in range(count)} == {200}
     sender.join()
+
+
+def test_small_chunks_cost_no_more_memory_than_their_bytes(start_server, connect):
+    server = start_server(Bounds(**QUICK))
+    client = connect(server)
+    count = 200_000
+    tracemalloc.start()
+    try:
+        head = post("Echo", b"", Content_Length=None, Transfer_Encoding="chunked")
+        client.send(head + b"2\r\n{}\r\n" + b"2\r\n  \r\n" * count)
+        eventually(lambda: server.server.buffered_bytes == 2 * count + 2)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 10 * count
+    client.send(b"0\r\n\r\n")
+    assert client.response()[0] == 200
+
+
+def test_a_body_that_makes_too_little_progress_is_given_up(start_server, connect):
+    server = start_server(
+        Bounds(body_start_seconds=0.1, body_bytes_per_second_min=1 << 20, **QUICK)
+    )
+    client = connect(server)
+    client.send(post("Echo", b" " * 1000, Content_Length="1000000"))
+    assert client.response()[0] == 408
+
+
+def test_of_clients_that_do_not_read_those_with_the_most_unread_are_dropped(start_server, connect):
+    server = start_server(Bounds(unsent_bytes_max=20 << 20, **QUICK))
+    clients = [connect(server) for _ in range(8)]
+    for client in clients:
+        client.send(post("Large", b'{"Bytes":12000000}'))
+    eventually(lambda: server.server.connection_count < len(clients))
+    eventually(lambda: sum(other.unsent_bytes for other in list(server.server.choked)) <= 20 << 20)
+    polite = connect(server)
+    assert polite.call()[0] == 200
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        b"Transfer-Encoding: identity\r\nContent-Length: 5\r\n",
+        b"Content-Length: 5\r\nContent-Length: 6\r\n",
+        b"Transfer-Encoding: chunked, identity\r\n",
+    ],
+)
+def test_a_body_of_ambiguous_length_is_refused_and_nothing_behind_it_answered(
+    start_server, connect, lines
+):
+    server = start_server(Bounds(linger_seconds=0.05, **QUICK))
+    client = connect(server)
+    client.send(b"POST / HTTP/1.1\r\nHost: localhost\r\n" + lines + b"\r\n0\r\n\r\n")
+    client.send(post("Echo"))
+    status, headers, _ = client.response()
+    assert (status, headers["connection"]) == (400, "close")
+    assert client.is_closed()
+
+
+def test_a_flood_of_pipelined_requests_does_not_keep_another_client_waiting(start_server, connect):
+    server = start_server(Bounds(**QUICK))
+    flood = [connect(server) for _ in range(50)]
+    polite = connect(server)
+    request = post("Echo")
+    for client in flood:
+        client.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            client.socket.send(request * 1000)
+    before = time.process_time()
+    assert polite.call()[0] == 200
+    assert time.process_time() - before < 0.5
+    for client in flood:
+        client.socket.setblocking(True)

@@ -97,6 +97,9 @@ def _add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
     if option.kind is Kind.SWITCH:
         parser.add_argument(flag, action="store_true", help=option.help)
         return
+    if option.kind is Kind.TEXTS:
+        parser.add_argument(flag, action="append", metavar="TEXT", help=option.help)
+        return
     metavar = "|".join(option.choices) or _METAVARS[option.kind]
     default = default_of(option)
     shown = "" if default is None else f" (default: {default})"

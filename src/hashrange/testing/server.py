@@ -64,7 +64,7 @@ class _ThreadedServer:
     """A server on an event loop in a thread of its own."""
 
     def __init__(self, listening: socket.socket) -> None:
-        settings = Settings(in_memory=True, stop_timeout=1)
+        settings = Settings(in_memory=True, stop_timeout=1, allow_functions=True)
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
         identities = make_identities(settings)

@@ -16,10 +16,10 @@ _FUNCTIONS: Final = "/_hashrange/functions"
 _FUNCTION: Final = _FUNCTIONS + "/{Name}"
 
 
-def lambda_service(store: TriggerStore, *, is_private: bool) -> Service:
-    """Return the service; `is_private` when only this machine or key holders can use it."""
-    mappings = EventSources(store, files_allowed=is_private)
-    calls = FunctionCalls(store, is_allowed=is_private)
+def lambda_service(store: TriggerStore, *, functions_allowed: bool) -> Service:
+    """Return the service; `functions_allowed` if requests may name programs and files."""
+    mappings = EventSources(store, files_allowed=functions_allowed)
+    calls = FunctionCalls(store, is_allowed=functions_allowed)
     return Service(
         "lambda",
         (

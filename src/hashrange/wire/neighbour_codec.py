@@ -58,6 +58,10 @@ class NeighbourCodec:
         self._neighbours.read(call)
         return _NeighbourOperation(self._neighbours, call, service), call.parameters
 
+    def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
+        """Return None: the call is identified first, and its body is small."""
+        return None
+
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
         return self._neighbours.encode(self._call, response, scope.request_id)

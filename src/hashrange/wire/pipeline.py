@@ -7,7 +7,8 @@ A codec decodes and encodes for one protocol; the stages between are the same fo
 mistyped members (also inside attribute values), constraints, then authorisation, admission and the
 operation's own checks. Attribute values are not walked for types before the handler runs, because
 its own checks do that for good requests; they are walked when it complains, to find the error that
-AWS reports first.
+AWS reports first. Large and compressed bodies are an exception: their sender is authenticated
+before they are decoded, so that strangers cannot make the server work.
 
 The only catch-all of the server is in `Pipeline.answer`, which raises nothing.
 """
@@ -43,6 +44,8 @@ _full_storage_pace: Final = LogPace()
 
 # Contexts are small, but a client that invents regions must not grow the server.
 _CONTEXTS_MAX: Final = 4096
+# Larger bodies, and compressed ones, are decoded only after authentication.
+_UNSIGNED_BYTES_MAX: Final = 64 * 1024
 
 
 class ServiceNames(Protocol):
@@ -87,6 +90,12 @@ class Codec(Protocol):
         Sets service and operation in the scope also when it refuses, empty if they are unknown.
         """
 
+    def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
+        """Return the service that a request has to be signed for, before its body is decoded.
+
+        Sets service and operation in the scope, as `decode` does. None leaves all to `decode`.
+        """
+
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
 
@@ -114,10 +123,17 @@ class Pipeline:
         """Carry out a request and return its answer."""
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
+            caller = None
+            if request.head.is_encoded or len(request.body) > _UNSIGNED_BYTES_MAX:
+                signing_name = codec.identify(request, scope)
+                if signing_name is not None:
+                    found = self._authenticate(request, signing_name)
+                    caller = found if isinstance(found, Caller) else await found
             decoded = codec.decode(request, scope)
             operation, parameters = decoded if isinstance(decoded, tuple) else await decoded
-            found = self._authenticate(request, operation.service.signing_name)
-            caller = found if isinstance(found, Caller) else await found
+            if caller is None:
+                found = self._authenticate(request, operation.service.signing_name)
+                caller = found if isinstance(found, Caller) else await found
             scope.caller = caller
             scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:

@@ -21,6 +21,7 @@ from hashrange.api.items.deep_requests import is_deep
 from hashrange.api.shapes.scalars import MAP_START, NAME_PATTERN, Shape, String, collect_length
 from hashrange.api.shapes.violations import Place, Violations, json_text
 from hashrange.errors import SerializationException, ValidationException
+from hashrange.limits import LIST_MEMBERS_MAX
 from hashrange.model.values import check_types
 
 _MODEL: Final = "com.amazonaws.dynamodb.v20120810."
@@ -84,7 +85,7 @@ class AttributeMap(Shape):
 class ListOf(Shape):
     """A list whose members have one shape."""
 
-    __slots__ = ("maximum", "member", "minimum", "named")
+    __slots__ = ("_walked_max", "maximum", "member", "minimum", "named")
 
     def __init__(
         self,
@@ -100,11 +101,10 @@ class ListOf(Shape):
         self.minimum = minimum
         self.maximum = maximum
         self.named = named
+        self._walked_max = LIST_MEMBERS_MAX if maximum is None else maximum
 
     def fits(self, value: object) -> bool:
-        if type(value) is not list or len(value) < self.minimum:
-            return False
-        if self.maximum is not None and len(value) > self.maximum:
+        if type(value) is not list or not self.minimum <= len(value) <= self._walked_max:
             return False
         return all(map(self.member.fits, value))
 
@@ -113,6 +113,10 @@ class ListOf(Shape):
             raise SerializationException(MAP_START)
         if not isinstance(value, list):
             raise SerializationException(_FIELD if is_field else _CAST)
+        if len(value) > LIST_MEMBERS_MAX:
+            raise ValidationException(
+                f"A list has {len(value)} members, more than the {LIST_MEMBERS_MAX} that are read"
+            )
         convert = self.member.convert
         for position, member in enumerate(value):
             if member is not None:
@@ -122,6 +126,8 @@ class ListOf(Shape):
     def collect(self, value: Any, place: Place, found: Violations) -> None:
         collect_length(self.minimum, self.maximum, value, place, found, named=self.named)
         for position, member in enumerate(value, 1):
+            if found.is_full:
+                return
             inside = place.inside(str(position))
             if member is None:
                 found.add(inside, None, "Member must not be null")
@@ -206,6 +212,8 @@ class MapOf(Shape):
                 )
                 found.add(place, value, text, late=self.late, echo=echo)
         for name, member in value.items():
+            if found.is_full:
+                return
             self.member.collect(member, place.inside(name), found)
 
     def check_values(self, value: Any) -> None:

@@ -1,11 +1,13 @@
 """Broken constraints of one request: where they are, how AWS words them, which it reports.
 
 AWS reports at most ten in one message. It echoes the offending value as Java prints it, so a few
-of these texts look like Java objects.
+of these texts look like Java objects. Long echoes are cut, so that a
+refusal costs little.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, Final, NoReturn, final
 
 import orjson
@@ -14,6 +16,9 @@ from hashrange.errors import ValidationException
 
 _REPORTED_MAX: Final = 10
 _ECHO_LEVELS_MAX: Final = 100
+_ECHO_VALUES_MAX: Final = 10_000
+_ECHO_CHARACTERS_MAX: Final = 100_000
+_CUT: Final = "..."
 
 # How Java names the structures that occur in lists and maps, told apart by their members.
 _JAVA_NAMES: Final = (
@@ -97,6 +102,14 @@ class Violations:
         texts.append(text)
         return text
 
+    @property
+    def is_full(self) -> bool:
+        """Whether further violations would not be reported.
+
+        An absent member found later would still change the wording of all.
+        """
+        return self._is_older and len(self._texts) >= _REPORTED_MAX
+
     def reword(self, text: str, newer: str) -> None:
         """Note the newer wording of a text that was added."""
         self._newer[text] = newer
@@ -121,27 +134,47 @@ def _raise_texts(texts: list[str]) -> NoReturn:
 def json_text(value: Any) -> str:
     """Return a value as compact JSON, as newer messages echo it."""
     try:
-        return orjson.dumps(value).decode()
+        return _cut(orjson.dumps(value)[: 4 * _ECHO_CHARACTERS_MAX].decode(errors="ignore"))
     except orjson.JSONEncodeError:  # nested too deep
         return java_text(value)
 
 
-def java_text(value: Any, levels: int = _ECHO_LEVELS_MAX) -> str:
+def java_text(value: Any) -> str:
     """Return a value as Java prints it, as older messages echo it, down to some level."""
-    if value is True or value is False:
-        return "true" if value else "false"
-    if not isinstance(value, (dict, list)):
-        return str(value)
-    if not levels:
-        return "..."
-    if isinstance(value, list):
-        return f"[{', '.join([java_text(member, levels - 1) for member in value])}]"
-    members = {name: java_text(member, levels - 1) for name, member in value.items()}
-    name = _java_name(value)
-    if name is None:
-        return "{" + ", ".join([f"{key}={text}" for key, text in members.items()]) + "}"
-    texts = [f"{key[0].lower()}{key[1:]}={text}" for key, text in members.items()]
-    return f"{name}({', '.join(texts)})"
+    return _cut(_Echo().text(value, _ECHO_LEVELS_MAX))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _ECHO_CHARACTERS_MAX else text[:_ECHO_CHARACTERS_MAX] + _CUT
+
+
+@final
+class _Echo:
+    """Prints one value, of which only so many parts are looked at."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _ECHO_VALUES_MAX
+
+    def text(self, value: Any, levels: int) -> str:
+        self._left -= 1
+        if value is True or value is False:
+            return "true" if value else "false"
+        if not isinstance(value, (dict, list)):
+            return _cut(str(value))
+        if not levels or self._left < 0:
+            return _CUT
+        if isinstance(value, list):
+            shown = [self.text(part, levels - 1) for part in value[: self._left + 1]]
+            return f"[{', '.join(shown)}]"
+        parts = islice(value.items(), self._left + 1)
+        members = {name: self.text(part, levels - 1) for name, part in parts}
+        name = _java_name(value)
+        if name is None:
+            return "{" + ", ".join([f"{key}={text}" for key, text in members.items()]) + "}"
+        texts = [f"{key[0].lower()}{key[1:]}={text}" for key, text in members.items()]
+        return f"{name}({', '.join(texts)})"
 
 
 def _java_name(value: dict[str, Any]) -> str | None:

@@ -142,7 +142,8 @@ def check_options(request: Request, *, files_allowed: bool) -> None:
     destination = _destination(request)
     if destination and not files_allowed and destination.startswith("file:"):
         raise InvalidParameterValueException(
-            "This server is open to other machines: files are named in its settings only."
+            "This server reports to files only if its settings name them, or with "
+            "--allow-functions."
         )
 
 

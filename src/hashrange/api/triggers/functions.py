@@ -1,7 +1,7 @@
 """Registering functions: PutFunction, GetFunction, ListFunctions and DeleteFunction.
 
 Calls of this server's own. Whoever may register a function may run any program as the server's
-user, so this can be forbidden altogether.
+user, so this is forbidden unless the settings allow it.
 """
 
 from __future__ import annotations
@@ -144,8 +144,9 @@ class FunctionCalls:
     def _check_allowed(self, name: str) -> None:
         if not self._is_allowed:
             raise AccessDeniedException(
-                "This server is open to other machines without credentials: its functions are "
-                "registered in its settings only."
+                "This server registers no functions by request, because a function runs programs "
+                "as the server's user. Start it with --allow-functions, or define the function in "
+                "its settings file."
             )
         if name in self._store.configured:
             raise ResourceInUseException(

@@ -18,8 +18,10 @@ class Bounds:
     connections_max: int = 4096
     # Requests that wait for the disk, over all connections.
     in_flight_max: int = 8192
-    # Bodies held in memory, over all connections.
-    buffered_bytes_max: int = 512 * 1024 * 1024
+    # Bodies held in memory, over all connections; beyond it the largest is refused.
+    buffered_bytes_max: int = 128 * 1024 * 1024
+    # Answers that clients do not read; beyond it the connection with the most is dropped.
+    unsent_bytes_max: int = 128 * 1024 * 1024
     # Requests that one connection may send ahead of their answers before it is no longer read.
     pipeline_max: int = 32
 
@@ -28,6 +30,9 @@ class Bounds:
     idle_seconds: float = 300
     header_seconds: float = 20
     body_seconds: float = 120
+    # The least progress of a body, after a first delay.
+    body_start_seconds: float = 10
+    body_bytes_per_second_min: int = 1024
     # A client that does not read its answer.
     write_seconds: float = 60
     # After a refusal: how long what the client still sends is read and thrown away.

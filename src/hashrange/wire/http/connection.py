@@ -8,7 +8,9 @@ Invariants:
 4. A handler that does not suspend (every read) needs no task. A handler that suspends is resumed by
    the future it waits for. Handlers may therefore not use features that need a current task
    (`asyncio.timeout`, `TaskGroup`).
-5. Reading pauses while too many requests wait, or while the client does not read its answers.
+5. Reading pauses while too many requests wait, or while the client does not read its answers. What
+   was received by then and not parsed is in `_backlog`.
+6. A turn answers only a few requests of each connection, the rest in later turns.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -32,9 +33,11 @@ from hashrange.wire.http.messages import (
     Headers,
     HttpAnswer,
     HttpRequest,
+    head_without_upgrade,
     lower_names,
 )
-from hashrange.wire.http.router import overloaded
+from hashrange.wire.http.overload import BUSY, refuse_overload
+from hashrange.wire.http.phase import Phase
 
 if TYPE_CHECKING:
     from hashrange.wire.http.server import Server
@@ -48,16 +51,11 @@ _UPGRADE = HttpAnswer(426, b"")
 _LENGTH_DIGITS_MAX = 12
 # A content length with at most this many digits is left to `on_body`, which counts bytes.
 _SHORT_LENGTH_DIGITS = 6
-
-
-class Phase(Enum):
-    """What the client has to send next; each phase has a time limit."""
-
-    IDLE = auto()
-    HEADER = auto()
-    BODY = auto()
-    # Closing: further input is discarded.
-    LINGER = auto()
+# Bytes parsed before the number of waiting requests is looked at, in a body and outside.
+_BODY_PIECE_BYTES = 64 * 1024
+_PIECE_BYTES = 4 * 1024
+# Requests of one connection that are answered in one turn while there are other connections.
+_ANSWERS_PER_TURN = 4
 
 
 # Module constants, because looking up enum members is slow.
@@ -78,16 +76,15 @@ class Connection:
     __slots__ = (
         "_answered",
         "_answering",
+        "_backlog",
         "_body",
-        "_body_bytes",
-        "_chunks",
         "_header_bytes",
         "_headers",
         "_is_at_start",
-        "_is_choked",
         "_is_fresh",
         "_is_half_closed",
         "_is_paused",
+        "_is_queued",
         "_is_surplus",
         "_parser",
         "_peer",
@@ -99,6 +96,8 @@ class Connection:
         "_url",
         "_waiting",
         "_wants_continue",
+        "body_bytes",
+        "is_choked",
         "phase",
         "since",
     )
@@ -115,13 +114,16 @@ class Connection:
         self._answering: Iterator[Any] | None = None
         # Whether the next bytes begin a request.
         self._is_at_start = True
-        self._is_choked = False
+        # Whether the client does not read its responses.
+        self.is_choked = False
         self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
+        self._is_queued = False
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
+        self._backlog = b""
         self.phase: Phase = _IDLE
         self.since = server.now
         self._begin_request()
@@ -129,9 +131,9 @@ class Connection:
     def _begin_request(self) -> None:
         self._url = b""
         self._headers: Headers = {}
-        self._body = b""
-        self._chunks: list[bytes] | None = None
-        self._body_bytes = 0
+        # A bytearray if it came in several pieces.
+        self._body: bytes | bytearray = b""
+        self.body_bytes = 0
         self._header_bytes = 0
         self._refusal: HttpAnswer | None = None
 
@@ -141,9 +143,9 @@ class Connection:
         return self._answering is not None or bool(self._waiting)
 
     @property
-    def is_choked(self) -> bool:
-        """Whether the client does not read its responses."""
-        return self._is_choked
+    def unsent_bytes(self) -> int:
+        """The bytes of answers that the client has not read."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     # Called by the event loop.
 
@@ -165,12 +167,14 @@ class Connection:
         self._parser = None  # type: ignore[assignment]
 
     def pause_writing(self) -> None:
-        self._is_choked = True
+        self.is_choked = True
         self.since = self._server.now
         self._pause_reading()
+        self._server.note_choked(self)
 
     def resume_writing(self) -> None:
-        self._is_choked = False
+        self.is_choked = False
+        self._server.choked.discard(self)
         self.answer_waiting()
 
     def eof_received(self) -> bool:
@@ -191,10 +195,15 @@ class Connection:
             server.buffered_bytes += len(request.body)
             self.since = server.now
             self._waiting.append(request)
-        if self._waiting and self._answering is None and not self._is_choked:
-            self._turn.answer(self)
+        if self._waiting and self._answering is None and not self.is_choked:
+            self._queue()
         if len(self._waiting) >= server.bounds.pipeline_max:
             self._pause_reading()
+
+    def _queue(self) -> None:
+        if not self._is_queued:
+            self._is_queued = True
+            self._turn.answer(self)
 
     def _read(self, data: bytes) -> None:
         """Parse bytes that do not begin with a known head; cache the head of a whole request."""
@@ -205,14 +214,20 @@ class Connection:
         )
 
     def _parse(self, data: bytes) -> None:
+        if self._backlog:
+            data, self._backlog = self._backlog + data, b""
         while data and self.phase is not _LINGER:
-            self._received_bytes = len(data)
+            if len(self._waiting) >= self._server.bounds.pipeline_max:
+                self._backlog = data
+                return
+            piece_bytes = _BODY_PIECE_BYTES if self.phase is _BODY else _PIECE_BYTES
+            piece, data = data[:piece_bytes], data[piece_bytes:]
+            self._received_bytes = len(piece)
             self._is_fresh = False
             try:
-                self._parser.feed_data(data)
-                data = b""
+                self._parser.feed_data(piece)
             except HttpParserUpgrade as upgrade:
-                data = self._decline_upgrade() + data[upgrade.args[0] :]
+                data = self._decline_upgrade() + piece[upgrade.args[0] :] + data
             except HttpParserError:
                 self._refusal = self._refusal or MALFORMED
             if self._refusal is not None:
@@ -229,31 +244,23 @@ class Connection:
         return len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
 
     def _decline_upgrade(self) -> bytes:
-        """Return the head of a request without its offer to speak another protocol.
-
-        The parser reads no body after such an offer, so the request has to be read again.
-        """
+        """Return a head without its offer to upgrade, after which the parser reads no body."""
         if self._refusal is None:
             # CONNECT, after which nothing on this connection would be HTTP.
             self._waiting.pop()
             self._refusal = NOT_FOUND
         if self._refusal is not _UPGRADE:
             return b""
-        lines = [b"%b %b HTTP/1.1" % (self._parser.get_method(), self._url)]
-        lines += [
-            b"%b: %b" % (name, value)
-            for name, value in self._headers.items()
-            if name not in (b"connection", b"upgrade")
-        ]
+        head = head_without_upgrade(self._parser.get_method(), self._url, self._headers)
         self._parser = HttpRequestParser(self)
         self._begin_request()
-        return b"\r\n".join(lines) + b"\r\n\r\n"
+        return head
 
     # Called by the parser.
 
     def on_url(self, url: bytes) -> None:
+        self._is_fresh = self._is_fresh or not self._url
         self._url += url
-        self._is_fresh = True
         self.phase = _HEADER
         self.since = self._server.now
 
@@ -267,8 +274,9 @@ class Connection:
         self.phase = _BODY
         if (
             len(headers.get(b"content-length", b"")) > _SHORT_LENGTH_DIGITS
-            # Summing is only worthwhile when this much has arrived.
-            or self._header_bytes + self._received_bytes > self._server.bounds.header_bytes_max
+            # Summing is only worthwhile when this much has arrived; the first piece counts less.
+            or self._header_bytes + self._received_bytes + _PIECE_BYTES
+            > self._server.bounds.header_bytes_max
         ):
             self._check_sizes(headers)
         if self._refusal is not None:
@@ -292,34 +300,31 @@ class Connection:
             return
         server = self._server
         size = len(body)
-        self._body_bytes += size
+        self.body_bytes += size
         server.buffered_bytes += size
         if not self._body:
             self._body = body
-        elif self._chunks is None:
-            self._chunks = [self._body, body]
         else:
-            self._chunks.append(body)
-        if self._body_bytes > server.bounds.body_bytes_max:
+            if type(self._body) is not bytearray:
+                self._body = bytearray(self._body)
+            self._body += body
+        if self.body_bytes > server.bounds.body_bytes_max:
             self._refusal = TOO_LARGE
         elif server.buffered_bytes > server.bounds.buffered_bytes_max:
-            self._refusal = overloaded("too much is being sent at once")
+            self._refusal = server.relieve(self)
 
     def on_message_complete(self) -> None:
         if self._refusal is not None:
             return
         parser = self._parser
-        body = self._body
-        if self._chunks is not None:
-            body = b"".join(self._chunks)
-            self._chunks = None
+        body = bytes(self._body)
         head = Head(parser.get_method(), self._url, self._headers)
         self._waiting.append(HttpRequest(head, body, parser.should_keep_alive()))
         # Like `_begin_request`, for the attributes that were changed.
         self._url = b""
         self._headers = {}
         self._body = b""
-        self._body_bytes = 0
+        self.body_bytes = 0
         self._header_bytes = 0
         self.phase = _IDLE
         self.since = self._server.now
@@ -330,7 +335,7 @@ class Connection:
         """Close the connection of a client that exceeded a time limit."""
         if self._transport is None:
             return
-        if self.phase is _LINGER or self._is_choked:
+        if self.phase is _LINGER or self.is_choked:
             self._transport.abort()
         elif self.phase is _IDLE:
             self._turn.flush()
@@ -350,9 +355,14 @@ class Connection:
         if self._transport is not None:
             self._transport.abort()
 
+    def shed_body(self) -> None:
+        """Refuse the request that is being received, because its body takes too much memory."""
+        self._refuse_rest(BUSY)
+        self._queue()
+
     def _refuse_rest(self, refusal: HttpAnswer) -> None:
         """Answer unreadable input in its turn, then close the connection."""
-        self._server.buffered_bytes -= self._body_bytes
+        self._server.buffered_bytes -= self.body_bytes
         request = HttpRequest(Head(b"", b"", self._headers), b"", keep_alive=False)
         request.refusal = refusal
         self._begin_request()
@@ -362,10 +372,11 @@ class Connection:
 
     def _drop_input(self) -> None:
         """Discard requests that will not be answered."""
-        self._server.buffered_bytes -= self._body_bytes
+        self._server.buffered_bytes -= self.body_bytes
         self._server.buffered_bytes -= sum(len(request.body) for request in self._waiting)
         self._begin_request()
         self._waiting.clear()
+        self._backlog = b""
 
     def _expect(self, expectation: bytes) -> None:
         if expectation.lower() != b"100-continue" or self._transport is None:
@@ -390,12 +401,18 @@ class Connection:
             return
         waiting = self._waiting
         server = self._server
-        while waiting and not self._is_choked:
+        self._is_queued = False
+        answers = _ANSWERS_PER_TURN
+        while waiting and not self.is_choked:
+            if not answers and self._turn.is_shared:
+                self._queue()
+                return
+            answers -= 1
             request = waiting.popleft()
             server.buffered_bytes -= len(request.body)
             request.peer = self._peer
             if self._is_surplus or server.in_flight >= server.bounds.in_flight_max:
-                self._refuse_overload(request)
+                refuse_overload(request, is_surplus=self._is_surplus)
             answering = server.respond(request).__await__()
             awaited = next(answering, _DONE)
             if awaited is _DONE:
@@ -406,24 +423,22 @@ class Connection:
             server.in_flight += 1
             self._wait_for(awaited)
             return
-        if not waiting and (self._is_paused or self._wants_continue or self._is_half_closed):
+        if not waiting and (
+            self._is_paused or self._backlog or self._wants_continue or self._is_half_closed
+        ):
             self._catch_up()
-
-    def _refuse_overload(self, request: HttpRequest) -> None:
-        if request.refusal is not None or request.head.method != b"POST":
-            return
-        if self._is_surplus:
-            request.keep_alive = False
-            request.refusal = overloaded("it has too many connections")
-        else:
-            request.refusal = overloaded("it has too many requests in flight")
 
     def _catch_up(self) -> None:
         """Do the actions that had to wait for the last answer."""
         transport = self._transport
-        if transport is None or self._is_choked:
+        if transport is None or self.is_choked:
             return
         self._turn.flush()
+        if self._backlog:
+            self._parse(b"")
+            if self._waiting:
+                self._queue()
+                return
         if self._wants_continue:
             self._wants_continue = False
             if self.phase is _BODY:

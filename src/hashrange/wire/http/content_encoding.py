@@ -1,7 +1,8 @@
 """Content codings: bodies of requests that come compressed, and of responses that go so.
 
 A body that cannot be decoded, for whatever reason, is an internal failure, as it is on AWS. The
-work on a body is bounded by the size the server accepts.
+work on a body is bounded by the size the server accepts. A body that unfolds to far more than
+was sent may have few members, because reading them costs much more than sending them did.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ _WINDOWS: Final = {b"gzip": _GZIP, b"x-gzip": _GZIP, b"deflate": _ZLIB}
 # What follows a member is copied, so a body is decoded in pieces and has only so many members.
 _PIECE_BYTES: Final = 1 << 16
 _MEMBERS_MAX: Final = 1000
+_INFLATED_PIECE_BYTES: Final = 1 << 18
+# A body of more bytes than this, and than this many times those sent, is a bomb if it has many
+# JSON members. Long texts that repeat themselves have few.
+_TRUSTED_BYTES: Final = 1 << 19
+_TRUSTED_RATIO: Final = 32
+_BOMB_MARKS_MAX: Final = 1 << 17
 # Responses are compressed while others wait.
 _QUICKEST: Final = 1
 
@@ -42,7 +49,8 @@ def decode_body(coding: bytes, body: bytes, bytes_max: int) -> bytes:
 def _inflate(body: bytes, window: int, bytes_max: int) -> bytes:
     """Decompress a body; one of gzip may have several members, which are joined."""
     inflated: list[bytes] = []
-    room = bytes_max
+    marks = size = 0
+    trusted = _TRUSTED_BYTES + _TRUSTED_RATIO * len(body)
     members = 1
     decompressor = zlib.decompressobj(window)
     for start in range(0, len(body), _PIECE_BYTES):
@@ -53,12 +61,16 @@ def _inflate(body: bytes, window: int, bytes_max: int) -> bytes:
                 if window != _GZIP or members > _MEMBERS_MAX:
                     raise InternalFailure
                 decompressor = zlib.decompressobj(window)
-            content = decompressor.decompress(piece, room + 1)
-            room -= len(content)
-            if room < 0:
+            content = decompressor.decompress(piece, _INFLATED_PIECE_BYTES)
+            size += len(content)
+            marks += content.count(b"{") + content.count(b"[") + content.count(b",")
+            if size > bytes_max or (size > trusted and marks > _BOMB_MARKS_MAX):
                 raise BodyTooLargeError
             inflated.append(content)
-            piece = decompressor.unused_data
+            piece = decompressor.unconsumed_tail or decompressor.unused_data
+    if not decompressor.eof:
+        # All input is read; a few bytes of output may be pending.
+        inflated.append(decompressor.flush())
     if not decompressor.eof:
         raise InternalFailure
     return b"".join(inflated)

@@ -84,3 +84,7 @@ class LoopTurn:
             # Not earlier: until here, `send` must not schedule another turn.
             self._is_due = False
             self.flush()
+            if self._ready:
+                # Connections that have more to answer come again after the others were read.
+                self._is_due = True
+                self._loop.call_soon(self._end)

@@ -48,13 +48,15 @@ class Head:
         "authorization_start",
         "body_bytes",
         "content_type",
-        "has_origin",
         "headers",
         "is_call",
         "is_encoded",
+        "is_examined",
         "is_own_call",
         "is_plainly_signed",
         "method",
+        "origin",
+        "reader",
         "signing",
         "target",
         "trace",
@@ -70,7 +72,10 @@ class Head:
         self.target = headers.get(b"x-amz-target", b"")
         # The targets of DynamoDB and DynamoDB Streams begin like this, those of neighbours never.
         self.is_own_call = self.is_call and self.target.startswith(b"DynamoDB")
-        self.has_origin = b"origin" in headers
+        # The web page that made the request, and the page that may read the answer; see `visitors`.
+        self.origin = headers.get(b"origin")
+        self.reader = b""
+        self.is_examined = False
         self.is_encoded = b"content-encoding" in headers
         # The Authorization header without its signature: a client sends the same all day.
         self.authorization_start = headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]
@@ -160,3 +165,14 @@ def _json_content_type(given: bytes) -> bytes | None:
     if known is not None:
         return known
     return CONTENT_TYPES.get(given.partition(b";")[0].strip().lower())
+
+
+def head_without_upgrade(method: bytes, url: bytes, headers: Headers) -> bytes:
+    """Return the bytes of a head without its offer to speak another protocol."""
+    lines = [b"%b %b HTTP/1.1" % (method, url)]
+    lines += [
+        b"%b: %b" % (name, value)
+        for name, value in headers.items()
+        if name not in (b"connection", b"upgrade")
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n"

@@ -13,7 +13,7 @@ from typing import Final, final
 from zlib import crc32
 
 _CORS_LINES = (
-    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Allow-Origin: %b\r\nVary: Origin\r\n"
     b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,"
     b"x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date\r\n"
 )
@@ -47,7 +47,7 @@ _PHRASES: Final = {
     504: "Gateway Timeout",
 }
 
-_Key = tuple[int, bytes, bool, bool]
+_Key = tuple[int, bytes, bool, bytes]
 _Template = tuple[bytes, bytes, bytes, bytes]
 """The bytes before the length, before the request id, before the checksum, and after it."""
 
@@ -87,10 +87,13 @@ class ResponseWriter:
         extra: bytes = b"",
         *,
         closing: bool,
-        cors: bool,
+        reader: bytes,
     ) -> bytes:
-        """Return the whole response; `extra` are header lines beyond the usual ones."""
-        key = (status, content_type, closing, cors)
+        """Return the whole response.
+
+        `extra` are header lines beyond the usual ones, `reader` is the origin of an allowed page.
+        """
+        key = (status, content_type, closing, reader)
         template = self._templates.get(key)
         if template is None:
             template = self._templates[key] = _template(key)
@@ -104,7 +107,7 @@ class ResponseWriter:
 
 
 def _template(key: _Key) -> _Template:
-    status, content_type, closing, cors = key
+    status, content_type, closing, reader = key
     date = strftime("%a, %d %b %Y %H:%M:%S GMT", gmtime())
     start = b"".join(
         [
@@ -116,5 +119,5 @@ def _template(key: _Key) -> _Template:
     )
     connection = b"close" if closing else b"keep-alive"
     before_id = b"\r\nConnection: " + connection + b"\r\nx-amzn-RequestId: "
-    end = b"\r\n" + (_CORS_LINES if cors else b"") + b"\r\n"
+    end = b"\r\n" + (_CORS_LINES % reader if reader else b"") + b"\r\n"
     return start, before_id, b"\r\nx-amz-crc32: ", end

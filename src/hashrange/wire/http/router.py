@@ -6,33 +6,25 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Final, final
 
 from hashrange.api.operation import Service
-from hashrange.errors import ServiceUnavailableException
-from hashrange.limits import REQUEST_BODY_BYTES_MAX
+from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
 from hashrange.wire.http.messages import (
-    JSON_1_0,
     NOT_FOUND,
     TEXT,
     HttpAnswer,
     HttpRequest,
 )
 from hashrange.wire.http.responses import ResponseWriter
+from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.neighbour_codec import NeighbourCodec, find_call
 from hashrange.wire.pipeline import Pipeline
-from hashrange.wire.protocols.json_codec import encode
 from hashrange.wire.protocols.rest_json import RestJson
 from hashrange.wire.protocols.target_json import TargetJson
 from hashrange.wire.services import Neighbours
 
 _PREFLIGHT_SECONDS: Final = 172800
-
-
-def overloaded(reason: str) -> HttpAnswer:
-    """Return the answer that tells SDKs to try again later."""
-    error = ServiceUnavailableException(
-        f"The server is overloaded: {reason}. Reduce the rate of requests and try again."
-    )
-    return HttpAnswer(error.status, encode(error.document()), JSON_1_0)
+# The request has no signature with a region.
+_HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
 
 
 @final
@@ -44,8 +36,8 @@ class Router:
         pipeline: Pipeline,
         services: Iterable[Service],
         neighbours: Neighbours,
-        region: str,
-        body_bytes_max: int = REQUEST_BODY_BYTES_MAX,
+        visitors: Visitors,
+        bounds: Bounds,
     ) -> None:
         self.writer = ResponseWriter()
         # Set while the server stops, so that clients go elsewhere.
@@ -55,12 +47,14 @@ class Router:
             by_protocol[service.protocol].append(service)
         self._pipeline = pipeline
         self._neighbours = neighbours
-        self._json = TargetJson(by_protocol["json"], body_bytes_max)
+        self._visitors = visitors
+        self._json = TargetJson(by_protocol["json"], bounds.body_bytes_max)
         self._rest = RestJson(by_protocol["rest-json"])
-        self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
     def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
         """Return the coroutine that makes the response to a request."""
+        if not request.head.is_examined:
+            self._visitors.examine(request)
         if request.refusal is not None:
             return self._answer(request)
         if request.head.is_own_call:
@@ -110,7 +104,7 @@ class Router:
             answer.content_type,
             extra,
             closing=self.is_stopping or not request.keep_alive,
-            cors=request.head.has_origin,
+            reader=request.head.reader,
         )
         request.response = (
             response.removesuffix(body) if request.head.method == b"HEAD" else response
@@ -120,14 +114,14 @@ class Router:
         path = request.head.url.partition(b"?")[0]
         if request.head.method in (b"GET", b"HEAD"):
             if path == b"/":
-                return self._health
+                return _HEALTHY
             if path == b"/healthz":
                 return HttpAnswer(200, b"ok\n", TEXT)
             if path == b"/readyz":
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
                 return HttpAnswer(200, b"ready\n", TEXT)
-        elif request.head.method == b"OPTIONS" and request.head.has_origin:
+        elif request.head.method == b"OPTIONS" and request.head.reader:
             return _preflight(request)
         return NOT_FOUND
 

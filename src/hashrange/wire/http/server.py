@@ -10,10 +10,13 @@ import socket
 from typing import final
 
 from hashrange.wire.http.bounds import Bounds
-from hashrange.wire.http.connection import Connection, Phase
+from hashrange.wire.http.connection import Connection
 from hashrange.wire.http.head_cache import HeadCache
 from hashrange.wire.http.listener import Acceptor, SharedListener
 from hashrange.wire.http.loop_turn import LoopTurn
+from hashrange.wire.http.messages import HttpAnswer
+from hashrange.wire.http.overload import BUSY
+from hashrange.wire.http.phase import Phase
 from hashrange.wire.http.router import Router
 
 
@@ -35,6 +38,8 @@ class Server:
         self.respond = router.respond
         self._router = router
         self._connections: set[Connection] = set()
+        # Connections whose clients do not read.
+        self.choked: set[Connection] = set()
         self._joining: set[asyncio.Task[None]] = set()
         self._acceptor: Acceptor | None = None
         self._ticker: asyncio.TimerHandle | None = None
@@ -94,10 +99,33 @@ class Server:
     def forget(self, connection: Connection) -> None:
         """Unregister a connection that is closed."""
         self._connections.discard(connection)
+        self.choked.discard(connection)
         self._note_departure()
         self.has_surplus = self._count() > self.bounds.connections_max
         if self.is_stopping and not self._connections:
             self._all_gone.set()
+
+    def relieve(self, receiving: Connection) -> HttpAnswer | None:
+        """Refuse the largest body of all, which are too large together.
+
+        Returns the refusal if it is that of the connection that is receiving.
+        """
+        largest = max(self._connections, key=_body_bytes, default=receiving)
+        if largest is receiving or not largest.body_bytes:
+            return BUSY
+        largest.shed_body()
+        return None
+
+    def note_choked(self, connection: Connection) -> None:
+        """Drop the connections with the most unread bytes while all together have too many."""
+        choked = self.choked
+        choked.add(connection)
+        unsent = sum(map(_unsent_bytes, choked))
+        while unsent > self.bounds.unsent_bytes_max and len(choked) > 1:
+            largest = max(choked, key=_unsent_bytes)
+            unsent -= largest.unsent_bytes
+            choked.discard(largest)
+            largest.abort()
 
     def _count(self) -> int:
         count = len(self._connections)
@@ -128,5 +156,14 @@ class Server:
         if connection.phase is Phase.HEADER:
             return bounds.header_seconds
         if connection.phase is Phase.BODY:
-            return bounds.body_seconds
+            progress = connection.body_bytes / bounds.body_bytes_per_second_min
+            return min(bounds.body_seconds, bounds.body_start_seconds + progress)
         return bounds.idle_seconds if not connection.is_owed else float("inf")
+
+
+def _body_bytes(connection: Connection) -> int:
+    return connection.body_bytes
+
+
+def _unsent_bytes(connection: Connection) -> int:
+    return connection.unsent_bytes

@@ -80,7 +80,7 @@ class RestJson:
         url = request.head.url.decode("latin-1")
         path, _, query = url.partition("?")
         operation, values = self._find(request.head.method, path.rstrip("/"), scope)
-        if request.head.has_origin:
+        if request.head.origin is not None:
             raise AccessDeniedException("Requests of web pages are not accepted here.")
         if operation is None:
             raise UnknownOperationException("There is no such operation")
@@ -91,6 +91,12 @@ class RestJson:
             parameters[name] = int(text) if is_number else text
         parameters |= {name: unquote(text) for name, text in values.items()}
         return operation, parameters
+
+    def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
+        """Return the service that a request has to be signed for, None for an unknown route."""
+        path = request.head.url.decode("latin-1").partition("?")[0]
+        operation, _ = self._find(request.head.method, path.rstrip("/"), scope)
+        return None if operation is None else operation.service.signing_name
 
     def _find(
         self, method: bytes, path: str, scope: RequestScope

@@ -34,18 +34,29 @@ class TargetJson:
     def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request | None]:
         """Return the operation and its parameters; unreadable bodies are reported first."""
         head = request.head
-        operation = self._operations.get(head.target)
-        if operation is not None:
-            scope.service = operation.service.name
-            scope.operation = operation.name
-        else:
-            scope.service = ""
-            scope.operation = head.target.rpartition(b".")[2].decode("latin-1")
+        operation = self._find(head.target, scope)
         body = self._inflate(request) if head.is_encoded else request.body
         parameters = decode(body) if body else None
         if operation is None:
             raise UnknownOperationException
         return operation, parameters
+
+    def _find(self, target: bytes, scope: RequestScope) -> Operation | None:
+        operation = self._operations.get(target)
+        if operation is not None:
+            scope.service = operation.service.name
+            scope.operation = operation.name
+        else:
+            scope.service = ""
+            scope.operation = target.rpartition(b".")[2].decode("latin-1")
+        return operation
+
+    def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
+        """Return the service that a request has to be signed for; unknown ones are refused."""
+        operation = self._find(request.head.target, scope)
+        if operation is None:
+            raise UnknownOperationException
+        return operation.service.signing_name
 
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
