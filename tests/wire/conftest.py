@@ -5,6 +5,7 @@ import contextlib
 import socket
 import threading
 import time
+from typing import Any, ClassVar
 
 import pytest
 import uvloop
@@ -30,11 +31,17 @@ WAIT_SECONDS_MAX = 10
 class AnyShape:
     """A shape that accepts every request."""
 
+    members: ClassVar[dict[str, object]] = {}
+
     def check(self, request):
         pass
 
     def check_values(self, request):
         pass
+
+
+def _make_context(account, region) -> Any:
+    return [account, region]
 
 
 class RunningServer:
@@ -62,11 +69,11 @@ class RunningServer:
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
-        authenticator = OpenDoor()
+        authenticator: Any = OpenDoor()
         if self.credentials:
             keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
             authenticator = Verifier(keys, SystemClock())
-        pipeline = Pipeline(Stages(authenticator), lambda account, region: [account, region])
+        pipeline = Pipeline(Stages(authenticator), _make_context)
         router = Router(pipeline, [self._service()], "us-east-1", self.bounds.body_bytes_max)
         self.server = Server(router, self.bounds)
         self.server.start(SharedListener(listening))
