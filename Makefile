@@ -58,7 +58,7 @@ format: $(READY) ## Format the code and fix what can be fixed by a tool
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-types: $(READY) ## Check types
+types: $(READY) ## Check types, of tests and benchmarks too
 	$(BIN)/mypy
 
 imports: $(READY) ## Check that imports follow the layers

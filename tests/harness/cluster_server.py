@@ -29,5 +29,5 @@ def faulty_engine() -> ClusterMemoryEngine:
 
 
 if __name__ == "__main__":
-    app.MemoryEngine = faulty_engine  # type: ignore[assignment, misc]
+    vars(app)["MemoryEngine"] = faulty_engine
     main(sys.argv[1:])

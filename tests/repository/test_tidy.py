@@ -41,6 +41,10 @@ def functions_of(tree):
     ]
 
 
+def lines_of(node):
+    return node.end_lineno - node.lineno + 1
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_documented_short_and_well_named(path):
     text = path.read_text()
@@ -51,7 +55,7 @@ def test_a_module_is_documented_short_and_well_named(path):
     if str(path.relative_to(PACKAGE)) not in LONG_MODULES:
         assert len(text.splitlines()) <= MODULE_LINES_MAX
     for function in functions_of(tree):
-        lines = function.end_lineno - function.lineno + 1
+        lines = lines_of(function)
         assert lines <= FUNCTION_LINES_MAX, f"{function.name} has {lines} lines"
         arguments = function.args
         names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -70,7 +74,7 @@ def test_public_classes_say_what_they_are(path):
         if isinstance(node, ast.ClassDef)
         and not node.name.startswith("_")
         and not ast.get_docstring(node)
-        and node.end_lineno - node.lineno >= PLAIN_CLASS_LINES_MAX
+        and lines_of(node) > PLAIN_CLASS_LINES_MAX
     ]
     assert not missing
 

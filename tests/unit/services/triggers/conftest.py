@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ class World:
         self.engine = MemoryEngine()
         self.clock = VirtualClock()
         self.targets = {}
-        self.database = None
+        self.database: Any = None
         self.stream_arn = None
 
     def target(self, name="f"):

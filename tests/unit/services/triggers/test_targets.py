@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -251,7 +252,17 @@ def test_a_command_that_takes_too_long_is_killed():
     assert time.monotonic() - start < 10
 
 
+class RecordingServer(ThreadingHTTPServer):
+    received: list[tuple[str, str, Any]]
+
+    def __init__(self, *settings):
+        super().__init__(*settings)
+        self.received = []
+
+
 class Endpoint(BaseHTTPRequestHandler):
+    server: RecordingServer
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.received.append((self.path, self.headers["Content-Type"], json.loads(body)))
@@ -273,8 +284,7 @@ class Endpoint(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
-        server.received = []
+    with RecordingServer(("127.0.0.1", 0), Endpoint) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
