@@ -96,3 +96,13 @@ def test_every_dependency_has_its_reason():
     for dependency in project["dependencies"]:
         name = re.split(r"[^\w-]", dependency)[0]
         assert f"`{name}`" in text, f"ARCHITECTURE.md does not say why {name} is used"
+
+
+def test_every_tool_for_development_is_locked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
+    locked = {line.partition("==")[0] for line in lines}
+    missing = {re.split(r"[^\w-]", dependency)[0] for dependency in wanted} - locked
+    assert not missing, "run make lock"
+    assert all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines), "only pinned versions"
