@@ -8,7 +8,6 @@ from hashrange.api.items.arguments import (
     check_update_keys,
     read_write_arguments,
 )
-from hashrange.api.items.deep_requests import is_deep
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import (
     check_index_keys,
@@ -18,6 +17,7 @@ from hashrange.api.items.keys import (
 )
 from hashrange.api.items.write_refusals import check_old_values
 from hashrange.api.operation import Request
+from hashrange.api.shapes.deep_requests import is_deep
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.limits import ITEM_BYTES_MAX

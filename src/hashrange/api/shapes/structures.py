@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
-from hashrange.api.items.deep_requests import is_deep
+from hashrange.api.shapes.deep_requests import is_deep
 from hashrange.api.shapes.scalars import MAP_START, NAME_PATTERN, Shape, String, collect_length
 from hashrange.api.shapes.violations import Place, Violations, json_text
 from hashrange.errors import SerializationException, ValidationException
