@@ -112,7 +112,7 @@ def test_throughput_is_described_as_it_was_until_the_change_is_complete():
 def test_a_projection_holds_the_keys_of_table_and_index():
     partial = index(projection_type="INCLUDE", non_key_attributes=["extra"])
     table = make_table(record(indexes=[partial]))
-    assert table.by_name["by_b"].projected == {"a", "n", "b", "extra"}
+    assert table.by_name["by_b"].projected == frozenset(("a", "n", "b", "extra"))
     assert table.key_types == {"a": "S", "n": "N", "b": "S"}
 
 
