@@ -26,6 +26,11 @@ PLAIN_CLASS_LINES_MAX = 30
 LONG_MODULES = {"api/shapes/requests.py"}
 
 BANNED_MODULES = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
+# Names that did not tell what was inside.
+RIDDLES = {
+    *("claims", "edge", "heads", "turn", "vigil", "entrance", "board", "patience", "transacted"),
+    "refusals",
+}
 BANNED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 BARE_SILENCING = re.compile(r"#\s*(type:\s*ignore|noqa)\s*$|#\s*noqa:\s*\w+\s*$")
 MACHINE_PATHS = re.compile(r"/work/|/root/|/home/\w+|/Users/\w+")
@@ -77,6 +82,16 @@ def test_public_classes_say_what_they_are(path):
         and lines_of(node) > PLAIN_CLASS_LINES_MAX
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_names_are_no_riddles(path):
+    assert path.stem not in RIDDLES
+    assert path.parent.name not in RIDDLES
+    classes = [
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
+    ]
+    assert not [node.name for node in classes if node.name.strip("_").lower() in RIDDLES]
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -31,7 +31,7 @@ _WAIT_SECONDS_MAX: Final = 0.02
 
 
 @final
-class Patience:
+class BoundedWait:
     """Bounded waiting for a transaction of somebody else, with growing pauses."""
 
     __slots__ = ("_seconds", "_waits")
@@ -61,12 +61,12 @@ async def write_past_locks(engine: Engine, decision: Decision, now: float) -> ob
     Transactions in the way are finished if they are decided or overdue, and otherwise waited for,
     within bounds.
     """
-    patience = Patience()
+    waiting = BoundedWait()
     while True:
         outcome = await engine.write(decision)
         if not isinstance(outcome, LockMet):
             return outcome
-        if not await finish_met(engine, outcome, now) and not await patience.wait():
+        if not await finish_met(engine, outcome, now) and not await waiting.wait():
             raise conflict()
 
 

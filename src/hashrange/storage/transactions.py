@@ -32,7 +32,7 @@ from hashrange.errors import (
 )
 from hashrange.model.schema import Table
 from hashrange.storage.helping import (
-    Patience,
+    BoundedWait,
     conflict,
     finish_met,
     write_past_locks,
@@ -141,7 +141,7 @@ async def read_transaction(
     if engine.capabilities.snapshot_reads:
         return await engine.read_together(rows)
     locks = [lock_row(row) for row in rows]
-    patience = Patience()
+    waiting = BoundedWait()
     while True:
         first = await engine.read_versions([*locks, *rows])
         met = [
@@ -155,7 +155,7 @@ async def read_transaction(
                 continue
         elif await engine.read_versions([*locks, *rows]) == first:
             return [row for row, _ in first[len(rows) :]]
-        if not await patience.wait():
+        if not await waiting.wait():
             raise ConflictError("items change too often to be read together")
 
 
@@ -250,14 +250,14 @@ class _Coordinator:
         self, group: Sequence[ItemWrite], *, is_locking: bool
     ) -> Sequence[Outcome]:
         decision = Preparation(group, self._lock, self._now, is_locking=is_locking)
-        patience = Patience()
+        waiting = BoundedWait()
         while True:
             outcome = await write_surely(self._engine, decision)
             if not isinstance(outcome, LockMet):
                 assert isinstance(outcome, list)
                 return outcome
             is_finished = await finish_met(self._engine, outcome, self._now)
-            if not is_finished and not await patience.wait():
+            if not is_finished and not await waiting.wait():
                 return [
                     conflict() if write.key == outcome.key else ItemOutcome(None, None)
                     for write in group
