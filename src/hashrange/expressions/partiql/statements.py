@@ -1,7 +1,7 @@
-"""Statements, prepared: parsed, checked without their table, and remembered by their text.
+"""Prepared statements: parsed, checked without their table, and cached by their text.
 
-A prepared statement is bound to the parameters of a request with `values`; what needs the table
-(keys, indexes) is the business of the operations.
+A prepared statement is bound to the parameters of a request with `values`. The operations check
+what needs the table (keys, indexes).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class UpdateStatement(Statement):
         super().__init__(names)
         checks: list[Check] = []
         actions = [read_assignment(terms, assignment, checks) for assignment in node.assignments]
-        # Of statements AWS looks at the first action first, unlike of expressions.
+        # AWS checks the actions of a statement from first to last, unlike those of an expression.
         self._update = bind_update(terms.binder(), actions[::-1], 0)
         self.checks = tuple(checks)
         self.where = where
@@ -156,7 +156,7 @@ class ExistsStatement(Statement):
 
 
 def prepare_statement(text: str) -> Statement:
-    """Parse and check a statement, or find it prepared."""
+    """Parse and check a statement, or return it from the cache."""
     return _kept(text) if may_keep(text, ()) else _parse(text)
 
 
