@@ -1,4 +1,4 @@
-"""From the parameters of a write to the item write: shared by single, batch and transact calls."""
+"""Builds item writes from request parameters; shared by single, batch and transact calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hashrange.storage.writes import DeleteWrite, PutWrite, UpdateWrite
 def check_write(request: Request, kind: Kind) -> tuple[int, WriteArguments]:
     """Check PutItem, UpdateItem or DeleteItem as far as the request alone allows.
 
-    Returns the size of its item or key, and what it is to check and to do.
+    Returns the size of its item or key, and its condition and update.
     """
     try:
         return _check_write(request, kind, ENVELOPED)
