@@ -1,4 +1,4 @@
-"""What a server says when it is ready: where it is and how to connect."""
+"""The message of a server that is ready: its address and how to connect."""
 
 from __future__ import annotations
 
