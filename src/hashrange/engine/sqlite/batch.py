@@ -1,6 +1,6 @@
-"""What happens inside the transaction of a batch: decisions become rows.
+"""Applies a batch of decisions inside one transaction.
 
-The turn to write is held all along, and all of it runs on the event loop.
+The process holds the turn to write throughout, and all of this runs on the event loop.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Stores(dict[str, StoreStatements]):
 
 @final
 class Batch:
-    """The decisions of one transaction and what is to be told about them."""
+    """The decisions of one transaction and their outcomes."""
 
     __slots__ = (
         "answers",
@@ -69,7 +69,7 @@ class Batch:
 
 @final
 class BatchWriter:
-    """What a process knows of the database from one transaction to the next; one for each."""
+    """Writes batches, and caches the state of the database between them; one per process."""
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
@@ -125,14 +125,14 @@ class BatchWriter:
         self._write_sums(cursor, batch)
 
     def note_commit(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Take note of what was committed, and tell the others."""
+        """Update the cache after a commit, and announce it to the other processes."""
         self._data_version = cursor.connection.data_version()
         self._meta = (batch.counter, self._layout)
         self._sequences.update(batch.sequences)
         self._share(batch)
 
     def forget(self) -> None:
-        """Know nothing any more, as after a transaction that was rolled back."""
+        """Drop the cache, as after a rollback."""
         self._layout = -1
         self._data_version = -1
 
@@ -242,7 +242,7 @@ class BatchWriter:
         self._move_layout(cursor)
 
     def _change_spaces(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Make spaces of which there is a store now, and forget those of which there is none."""
+        """Create the spaces of new stores, and delete spaces without stores."""
         spaces = {statements.space for statements in self._stores.values()}
         for space in spaces - self._versions.keys():
             self._versions[space] = 0
@@ -258,7 +258,7 @@ class BatchWriter:
         cursor.execute("UPDATE meta SET layout = ?", (self._layout,))
 
     def _write_sums(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Write what is kept once per batch: the sequences and the tallies."""
+        """Write the sequences and tallies, once per batch."""
         for space, number in batch.sequences.items():
             cursor.execute("UPDATE spaces SET sequence = ? WHERE space = ?", (number, space))
         for store, (rows, size) in batch.tallies.items():

@@ -1,10 +1,10 @@
-"""Checkpoints: how the write-ahead log gets into the database.
+"""Checkpoints: copying the write-ahead log into the database.
 
-The log can only start again from its beginning when all of it is in the database and nobody writes.
-To copy it and have the disk write that takes a dozen milliseconds. So there are two steps: most of
-the log is copied while others write, and what they wrote meanwhile by the next one who has the turn
-to write, which takes one or two milliseconds. With 16 connections that halves the time of the
-slowest percent of writes, with 64 it takes a third off.
+The log can restart from its beginning only when all of it is in the database and no process is
+writing. Copying and syncing it takes a dozen milliseconds, so there are two steps: most of the log
+is copied while others write. The next process that has the turn to write copies the rest, which
+takes one or two milliseconds. This shortens the slowest writes: with 16 connections the time of the
+slowest percent is halved, with 64 it is a third less.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 
 @final
 class Checkpoints:
-    """When the log is to be copied, and how far that is; one per writing process.
+    """Decides when to copy the log, and tracks the progress; one per writing process.
 
     A disk that failed may have lost any part of what was copied, and says so only once; but SQLite
     does not copy it again, since it copied it before. So the log is then kept by all processes.
-    Whoever opens the directory afresh copies all of it.
+    The next server that opens the directory copies all of it.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Checkpoints:
         self.is_copied = False
 
     def note_batch(self, put_bytes: int, decisions: int) -> None:
-        """Take note of what was added to the log."""
+        """Note how much was added to the log."""
         self._logged_bytes += put_bytes + _ROW_OVERHEAD_BYTES * decisions
 
     def begin(self) -> bool:

@@ -149,7 +149,7 @@ def join_directory(path: str | os.PathLike[str]) -> DirectoryLock:
 class WriteTurn:
     """Lets the processes of one server write in turns, waiting without polling.
 
-    Two file locks make it fair: whoever wants the turn first takes the QUEUE lock and keeps it
+    Two file locks make it fair: a process that wants the turn takes the QUEUE lock and keeps it
     while waiting for TURN. A process that has just written finds QUEUE taken when another one
     waits, so it cannot push in front.
     """
@@ -159,7 +159,7 @@ class WriteTurn:
         self._turn = _open_file(directory / "TURN")
 
     def try_take(self) -> bool:
-        """Take the turn if nobody has it and nobody waits for it."""
+        """Take the turn if no process has it or waits for it."""
         try:
             fcntl.flock(self._queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -263,7 +263,7 @@ def _check_format(directory: Path, version: int) -> None:
 
 
 def _mend_log(directory: Path, vfs: str | None) -> None:
-    """Write the log once more, of which parts may be missing on disk, before it is relied upon."""
+    """Write the log again before using it, since parts of it may be missing on disk."""
     with contextlib.suppress(FileNotFoundError):
         os.stat(directory / LOG_NAME)
         file = open_file(str(directory / LOG_NAME), vfs or "unix", apsw.SQLITE_OPEN_WAL)
@@ -368,7 +368,7 @@ def _is_running(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it is somebody else's
+        pass  # it belongs to another process
     return True
 
 

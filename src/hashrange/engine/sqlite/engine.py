@@ -4,8 +4,8 @@ Writes go through group commit (group_commit). Reads run on the event loop, on a
 their own that sees committed rows only; every call is one short read transaction, so no reader
 keeps the write-ahead log from being moved into the database. An engine belongs to one event loop
 of one process and is opened after any fork; several processes may open the same directory.
-Engines that know of each other write together (log_sync): then rows can be seen a moment before
-the disk has them, and whoever read them waits for that.
+Engines of one server write together (log_sync): then rows are visible a moment before they are on
+disk, and a reader of such rows waits until they are.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class SqliteEngine:
     ) -> tuple[list[Row], bool]:
         page: list[Row] = []
         # A statement left half-way would keep its snapshot, and the log, alive. It ends with its
-        # cursor, which nobody else has; closing the cursor would leak 200 bytes (APSW 3.54).
+        # cursor, which has no other user; closing the cursor would leak 200 bytes (APSW 3.54).
         for row in self._reader.execute(statement, bounds):
             page.append(row)
             bytes_max -= len(row[1])
