@@ -9,14 +9,15 @@ READY := $(VENV)/ready
 COMPILED := .venv-compiled
 COMPILED_READY := $(COMPILED)/ready
 LOCK := requirements-dev.lock
-SOURCES := src tests bench setup.py
+SOURCES := src tests bench setup.py examples/designs
 
 # Passed on to the command behind a target, for example: make serve ARGS="--port 9000"
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
-	bench bench-peers conformance differential clients clients-go clients-java faults clean
+	bench bench-peers conformance differential clients clients-go clients-java faults clean \
+	toolkit-servers toolkit-pyright
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -95,10 +96,17 @@ clients: $(READY) ## Run other SDKs against this server (needs Node)
 	$(BIN)/pytest tests/clients --with-npm $(ARGS)
 
 clients-go: $(READY) ## Run the AWS SDK for Go v2 against this server (needs Go)
-	$(BIN)/pytest tests/clients/test_go.py --with-go $(ARGS)
+	$(BIN)/pytest tests/clients --with-go -m go $(ARGS)
 
 clients-java: $(READY) ## Run the clients in Java against this server (needs Java and Maven)
 	$(BIN)/pytest tests/clients --with-java -m java $(ARGS)
+
+toolkit-servers: $(READY) ## Run the toolkit against DynamoDB Local (needs Java, Maven) and moto (bench-peers)
+	$(BIN)/python -m tests.toolkit $(ARGS)
+
+toolkit-pyright: $(READY) ## Check the types of the toolkit's examples with pyright (needs Node)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyright
+	$(BIN)/pytest tests/toolkit/test_types.py --with-pyright $(ARGS)
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))

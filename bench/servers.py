@@ -45,7 +45,7 @@ class Kind(NamedTuple):
     disk_only: bool = False
 
 
-def _hashrange(
+def hashrange_command(
     workers: int | None = None, python: str = sys.executable
 ) -> Callable[[int, Path | None], list[str]]:
     def command(port: int, directory: Path | None) -> list[str]:
@@ -106,12 +106,12 @@ _FSYNC = "fsync before each acknowledgement"
 _SYSTEM = "survives a crash of the server, not a power loss"
 
 KINDS = [
-    Kind("Hashrange", lambda: True, _hashrange_version, _hashrange(), _FSYNC),
+    Kind("Hashrange", lambda: True, _hashrange_version, hashrange_command(), _FSYNC),
     Kind(
         "Hashrange (1 worker)",
         lambda: True,
         _hashrange_version,
-        _hashrange(1),
+        hashrange_command(1),
         _FSYNC,
         disk_only=True,
     ),
@@ -119,7 +119,7 @@ KINDS = [
         "Hashrange (compiled)",
         (_COMPILED / "ready").exists,
         _hashrange_version,
-        _hashrange(python=str(_COMPILED / "bin/python")),
+        hashrange_command(python=str(_COMPILED / "bin/python")),
         _FSYNC,
     ),
     Kind("Dynoxide", _DYNOXIDE.exists, _package_version(_DYNOXIDE), _dynoxide, _FSYNC),

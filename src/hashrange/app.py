@@ -27,6 +27,7 @@ from hashrange.engine.sqlite.engine import (
     wait_for_workers,
 )
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.neighbours.registry import SERVICES
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
@@ -48,6 +49,7 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.lambda_service import lambda_service
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
 _LOGGER = logging.getLogger("hashrange.app")
@@ -281,7 +283,13 @@ class Application:
         is_private = is_loopback(settings.host) or settings.credentials is not None
         functions = lambda_service(database.trigger_store, is_private=is_private)
         services = (DYNAMODB, STREAMS, functions)
-        router = Router(database.pipeline, services, _HEALTH_REGION, bounds.body_bytes_max)
+        router = Router(
+            database.pipeline,
+            services,
+            Neighbours(SERVICES),
+            _HEALTH_REGION,
+            bounds.body_bytes_max,
+        )
         self._server = Server(router, bounds)
         self._server.start(listener)
         database.start_services()

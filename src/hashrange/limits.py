@@ -90,3 +90,9 @@ CAPACITY_DECREASES_PER_DAY_MAX: Final = 27
 
 # Time to live.
 EXPIRED_SECONDS_MAX: Final = 157_766_400  # five years; what expired longer ago is left alone
+
+# Requests to neighbour services.
+CALL_BODY_BYTES_MAX: Final = 2_097_152  # of the protocols without payloads: JSON, CBOR and query
+CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
+CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
+CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message

@@ -1,18 +1,22 @@
 """pytest fixtures: DynamoDB in this process, or a real server (see `hashrange.testing`).
 
+Design files (`*.design.toml`, .yaml, .json) are collected as tests of their access patterns.
 boto3 is slow to import, so nothing here imports it before a fixture is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from hashrange.testing import LocalDynamoDB, LocalServer
+    from hashrange.toolkit.design.model import Design
+    from hashrange.toolkit.rehearsal.rehearse import Rehearsal, Settings
 
 
 def pytest_configure() -> None:
@@ -34,6 +38,26 @@ def _reach_session(session: Any) -> None:
     from hashrange.testing import reach_session
 
     reach_session(session)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect design files: a test for the design, and one for each access pattern."""
+    if ".design" not in file_path.suffixes:
+        return None
+    from hashrange.testing.designs import SUFFIXES, DesignFile
+
+    if not file_path.name.endswith(SUFFIXES):
+        return None
+    collector: pytest.Collector = DesignFile.from_parent(parent, path=file_path)
+    return collector
+
+
+@pytest.fixture
+def rehearse_design() -> Callable[[Design, Settings | None], Rehearsal]:
+    """A function that runs all access patterns of a design on generated data in this process."""
+    from hashrange.testing.designs import rehearse_locally
+
+    return rehearse_locally
 
 
 @pytest.fixture

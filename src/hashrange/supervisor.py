@@ -1,4 +1,4 @@
-"""Processes: runs one server process, or several that share a port and are kept alive.
+"""Runs one server process, or several worker processes that share a port.
 
 With one worker, the process itself serves. With more, the parent serves nothing: it reserves the
 port and the data directory, forks the workers, starts a dead one again, hands signals on, and

@@ -312,11 +312,12 @@ class Bank:
         for store in self.engine.stores():
             if store.endswith((".k", ".q")):
                 for shard in range(self.engine.capabilities.shards):
-                    assert not await self._rows(store, shard), f"something is left in {store}"
+                    assert not await self.rows(store, shard), f"something is left in {store}"
         for shard in range(LEDGER_SHARDS):
-            assert not await self._rows(OPEN, shard), "an open transaction is left"
+            assert not await self.rows(OPEN, shard), "an open transaction is left"
 
-    async def _rows(self, store: str, shard: int) -> list[tuple[bytes, bytes]]:
+    async def rows(self, store: str, shard: int) -> list[tuple[bytes, bytes]]:
+        """Return the rows of a store in a shard."""
         rows, _ = await self.engine.range(
             store,
             shard,

@@ -8,7 +8,7 @@ from hashrange.engine.memory.faults import Rates
 from tests.cluster.bank import OK, REFUSED, UNKNOWN, run_bank
 
 USUAL = Rates()
-ROUGH = Rates(conflict=0.15, no_answer=0.15, unsettled=0.05, delay=0.4, stale=0.5)
+ROUGH = Rates(conflict=0.15, no_answer=0.15, unsettled=0.05, delay=0.4, stale=0.5, late_counter=0.9)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -36,3 +36,10 @@ def test_the_runs_have_all_that_can_happen_in_them() -> None:
     assert outcomes == {OK, REFUSED, UNKNOWN}
     assert any(bank.scheduler.killed for bank in banks)
     assert any(bank.sums for bank in banks)
+
+
+def test_a_seed_gives_the_same_run_again() -> None:
+    runs = [run_bank(7, ROUGH, with_changes=True) for _ in range(2)]
+    assert runs[0].transfers == runs[1].transfers
+    assert runs[0].sums == runs[1].sums
+    assert runs[0].clock.now() == runs[1].clock.now()

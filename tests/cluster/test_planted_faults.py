@@ -11,7 +11,7 @@ from hashrange.engine.base import STRONG, Changes, Engine, RowKey
 from hashrange.engine.memory.faults import Rates
 from hashrange.engine.memory.shard import Shard
 from hashrange.model.schema import Table
-from hashrange.storage import helping, items, transactions
+from hashrange.storage import items, transaction_completion, transactions
 from hashrange.storage.ledger import Verdict
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.writes import GroupWrite, ItemWrite, LockMet
@@ -75,7 +75,7 @@ def test_aborting_without_asking_the_ledger_is_found(monkeypatch: pytest.MonkeyP
         await engine.write(Finishing(met.table, [met.key], met.lock.attempt, is_committed=False))
         return True
 
-    monkeypatch.setattr(helping, "finish_met", take_away)
+    monkeypatch.setattr(transaction_completion, "finish_met", take_away)
     monkeypatch.setattr(transactions, "finish_met", take_away)
     assert find_violation()
 
@@ -89,7 +89,7 @@ def test_strong_reads_that_ignore_locks_are_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_forgetting_write_ids_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shard, "was_applied", lambda self, write_id, expected: False)
+    monkeypatch.setattr(Shard, "was_applied", lambda self, step: False)
     assert find_violation()
 
 

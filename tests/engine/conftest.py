@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hashrange.engine.base import Engine
+from hashrange.engine.memory.cluster import ClusterMemoryEngine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 
@@ -20,6 +21,7 @@ TEST_SECONDS_MAX = 30
 @pytest.fixture(
     params=[
         "memory",
+        "cluster",
         "sqlite",
         "sqlite-in-thread",
         "sqlite-relaxed",
@@ -31,6 +33,9 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """An empty engine, closed by the hook below inside the test's own event loop."""
     if request.param == "memory":
         yield MemoryEngine()
+        return
+    if request.param == "cluster":
+        yield ClusterMemoryEngine()
         return
     lock = acquire_directory(tmp_path / "data")
     durability: Durability = "relaxed" if request.param == "sqlite-relaxed" else "full"

@@ -5,7 +5,7 @@ from typing import Any
 from hashrange.api.operation import Context
 from hashrange.api.scope import IN_PROCESS, RequestScope
 from hashrange.app import Database
-from hashrange.wire.auth.identity import root_of
+from hashrange.wire.auth.accounts import root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpAnswer, HttpRequest
 
 STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
@@ -40,8 +40,7 @@ async def answer(database: Database, operation: str, body: bytes) -> HttpAnswer:
 def scope_in(context: Context) -> RequestScope:
     """Return the scope of a request that was authenticated in a context."""
     scope = RequestScope(b"REQUESTID", IN_PROCESS, b"")
-    scope.principal = root_of("local", context.account)
-    scope.region = context.region
+    scope.caller = root_caller("local", context.account, context.region, "dynamodb")
     scope.context = context
     return scope
 

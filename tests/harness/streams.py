@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from hashrange import app
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
-from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.storage.catalog import Delays
 from hashrange.wire.http.messages import HttpAnswer
 from tests.harness.calls import answer
@@ -36,7 +36,7 @@ class StreamedTable:
     ) -> None:
         self.runner = asyncio.Runner()
         self.clock = VirtualClock()
-        self.database = Database(engine or MemoryEngine(), self.clock, delays)
+        self.database = Database(engine or vars(app)["MemoryEngine"](), self.clock, delays)
         self.arn = ""
         settings: dict[str, Any] = {}
         if view_type is not None:

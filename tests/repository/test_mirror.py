@@ -68,7 +68,7 @@ ELSEWHERE = {
     "services/triggers/sources.py": "unit/services/triggers/test_delivery.py",
     "services/triggers/targets.py": "unit/services/triggers/test_command_target.py",
     "services/triggers/worker.py": "unit/services/triggers/test_python_target.py",
-    "storage/catalog_sequels.py": "unit/storage/test_catalog.py",
+    "storage/catalog_followup.py": "unit/storage/test_catalog.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",
     "storage/stream_marks.py": "unit/services/test_stream_keeper.py",
     "storage/streams.py": "unit/api/streams/test_operations.py",

@@ -9,6 +9,7 @@ import pytest
 from botocore.config import Config
 
 from hashrange.testing import serve
+from tests.harness.engines import memory_plays
 
 WAIT_SECONDS_MAX = 20.0
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -67,9 +68,9 @@ class Site:
         return described["TableDescription"].get("LatestStreamArn")
 
 
-@pytest.fixture(scope="module")
-def site():
-    with serve() as server:
+@pytest.fixture(scope="module", params=["memory", "cluster"])
+def site(request):
+    with memory_plays(request.param), serve() as server:
         yield Site(server.endpoint_url)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange import testing
+from tests.harness.engines import memory_plays
 
 NAME = "Sessions"
 
@@ -93,8 +94,15 @@ def _index(name: str, *keys: str) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(params=["memory", "cluster"])
+def engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    # One shard, since tests look for the order of changes.
+    with memory_plays(request.param, shards=1):
+        yield
+
+
 @pytest.fixture(params=["local", "serve"])
-def sessions(request: pytest.FixtureRequest) -> Iterator[Sessions]:
+def sessions(request: pytest.FixtureRequest, engine: None) -> Iterator[Sessions]:
     with getattr(testing, request.param)() as database:
         yield Sessions(database)
 

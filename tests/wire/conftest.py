@@ -19,6 +19,7 @@ from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
 from hashrange.wire.pipeline import Pipeline
+from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
 AUTHORIZATION = (
@@ -74,7 +75,8 @@ class RunningServer:
             keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
             authenticator = Verifier(keys, SystemClock())
         pipeline = Pipeline(Stages(authenticator), _make_context)
-        router = Router(pipeline, [self._service()], "us-east-1", self.bounds.body_bytes_max)
+        services, neighbours = [self._service()], Neighbours([])
+        router = Router(pipeline, services, neighbours, "us-east-1", self.bounds.body_bytes_max)
         self.server = Server(router, self.bounds)
         self.server.start(SharedListener(listening))
         self._started.set()

@@ -150,6 +150,16 @@ def test_an_identical_body_is_left_as_it_is(client):
         ("deflate", gzip.compress(b"{}", mtime=0)),
         ("deflate", zlib.compress(b"{}") + b"rest"),
     ],
+    ids=[
+        "unknown",
+        "several",
+        "plain",
+        "cut short",
+        "followed by something",
+        "empty",
+        "gzip as deflate",
+        "deflate followed by something",
+    ],
 )
 def test_a_body_that_cannot_be_decoded_is_an_internal_failure(client, coding, body):
     status, _, answer = client.call(body=body, Content_Encoding=coding)

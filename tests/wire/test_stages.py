@@ -122,6 +122,8 @@ CALLS = [
     ("dynamodb", "list_tables", "dynamodb", "ListTables"),
     ("dynamodbstreams", "list_streams", "dynamodbstreams", "ListStreams"),
     ("lambda", "list_event_source_mappings", "lambda", "ListEventSourceMappings"),
+    ("sts", "get_caller_identity", "sts", "GetCallerIdentity"),
+    ("cloudwatch", "list_metrics", "cloudwatch", "ListMetrics"),
 ]
 
 
@@ -137,21 +139,20 @@ def test_all_stages_run_in_order(site, client, method, service, operation, waits
 
 
 @pytest.mark.parametrize(
-    ("stage", "status", "code"),
-    [
-        ("authorise", {"lambda": 403}, "AccessDeniedException"),
-        ("admit", {}, "ThrottlingException"),
-    ],
+    ("stage", "code"),
+    [("authorise", "AccessDeniedException"), ("admit", "ThrottlingException")],
 )
 @pytest.mark.parametrize(("client", "method", "service", "operation"), CALLS)
 def test_a_refusal_ends_the_stages_and_is_recorded(
-    site, client, method, service, operation, stage, status, code
+    site, client, method, service, operation, stage, code
 ):
     site.watch.refuses = stage
     with pytest.raises(BotoError) as caught:
         getattr(site.client(client), method)()
-    assert caught.value.response["Error"]["Code"] == code
-    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == status.get(service, 400)
+    # The query protocol, and clients that understand it, have shorter codes.
+    is_short = service in ("sts", "cloudwatch")
+    shown = code.removesuffix("Exception") if is_short else code
+    assert caught.value.response["Error"]["Code"] == shown
     (scope,) = site.watch.scopes
     assert (scope.service, scope.operation, scope.error) == (service, operation, code)
     assert site.watch.calls == [*STAGES[: STAGES.index(stage) + 1], "record"]
@@ -169,4 +170,4 @@ def test_a_request_without_a_signature_gets_no_further(site):
     connection.close()
     assert kind == "com.amazon.coral.service#MissingAuthenticationTokenException"
     assert site.watch.calls == ["authenticate", "record"]
-    assert site.watch.scopes[0].principal.account == ""
+    assert site.watch.scopes[0].account == ""

@@ -89,8 +89,9 @@ class Route:
 class Operation:
     """One API operation: its name, the shape of its request, its handler, and its service.
 
-    The service that lists the operation sets `service`. `empty_body` is the body of an answer that
-    says nothing.
+    The service that lists the operation sets `service`. `run` carries out a request; for operations
+    that write, again if the catalog changed under it. `is_read` marks operations that never write.
+    `empty_body` is the body of an answer that says nothing.
     """
 
     __slots__ = (
@@ -100,6 +101,7 @@ class Operation:
         "empty_body",
         "name",
         "route",
+        "run",
         "service",
         "shape",
     )
@@ -113,6 +115,7 @@ class Operation:
         handler: Handler,
         route: Route | None = None,
         *,
+        is_read: bool = False,
         empty_body: bytes = b"{}",
     ) -> None:
         self.name = name
@@ -121,9 +124,10 @@ class Operation:
         self.empty_body = empty_body
         self.check = shape.check
         self.check_values = shape.check_values
+        self.run = handler if is_read else self._run_safely
         self._handler = handler
 
-    async def run(self, scope: RequestScope, request: Request) -> Response:
+    async def _run_safely(self, scope: RequestScope, request: Request) -> Response:
         """Carry out a request; repeat it if the catalog changed in the meantime."""
         try:
             return await self._handler(scope, request)

@@ -43,7 +43,7 @@ DYNAMODB: Final = Service(
             statement_requests.BATCH_EXECUTE_STATEMENT,
             batch_execute_statement,
         ),
-        Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item),
+        Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item, is_read=True),
         Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
         Operation("CreateTable", requests.CREATE_TABLE, create_table),
         Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
@@ -56,14 +56,16 @@ DYNAMODB: Final = Service(
         Operation(
             "ExecuteTransaction", statement_requests.EXECUTE_TRANSACTION, execute_transaction
         ),
-        Operation("GetItem", requests.GET_ITEM, get_item),
+        Operation("GetItem", requests.GET_ITEM, get_item, is_read=True),
         Operation("ListTables", requests.LIST_TABLES, list_tables),
         Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
         Operation("PutItem", requests.PUT_ITEM, put_item),
-        Operation("Query", requests.QUERY, query),
-        Operation("Scan", requests.SCAN, scan),
+        Operation("Query", requests.QUERY, query, is_read=True),
+        Operation("Scan", requests.SCAN, scan, is_read=True),
         Operation("TagResource", requests.TAG_RESOURCE, tag_resource, empty_body=b""),
-        Operation("TransactGetItems", requests.TRANSACT_GET_ITEMS, transact_get_items),
+        Operation(
+            "TransactGetItems", requests.TRANSACT_GET_ITEMS, transact_get_items, is_read=True
+        ),
         Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
         Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource, empty_body=b""),
         Operation("UpdateItem", requests.UPDATE_ITEM, update_item),

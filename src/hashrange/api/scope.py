@@ -20,19 +20,27 @@ Consumed = tuple[str, str | None, float, float]
 
 
 @final
-class Principal:
-    """The owner of an access key."""
+class Caller:
+    """The sender of a request: its principal, and the region and service it signed for.
 
-    __slots__ = ("access_key", "account", "arn")
+    `world` is account and region: the tables of one world are isolated from those of all others.
+    """
 
-    def __init__(self, access_key: str, account: str, arn: str) -> None:
+    __slots__ = ("access_key", "account", "arn", "region", "signing_name", "world")
+
+    def __init__(
+        self, access_key: str, account: str, arn: str, region: str, signing_name: str
+    ) -> None:
         self.access_key = access_key
         self.account = account
         self.arn = arn
+        self.region = region
+        self.signing_name = signing_name
+        self.world = (account, region)
 
 
-NOBODY: Final = Principal("", "", "")
-"""The principal of a request that is not authenticated."""
+NOBODY: Final = Caller("", "", "", "", "")
+"""The caller of a request that is not authenticated."""
 
 
 @final
@@ -54,12 +62,14 @@ IN_PROCESS: Final = Peer("", is_secure=False)
 class RequestScope:
     """One request on its way through the stages.
 
-    `context` is set by authentication and exists from then on. `resources` are ARNs, each once, in
-    the order in which they were resolved. `error` is the error type of the answer, empty when the
-    request succeeded. Sizes are in bytes as DynamoDB counts them.
+    `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
+    sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
+    `error` is the error type of the answer, empty when the request succeeded. Sizes are in bytes as
+    DynamoDB counts them.
     """
 
     __slots__ = (
+        "caller",
         "consumed",
         "context",
         "ended",
@@ -68,9 +78,7 @@ class RequestScope:
         "examined_count",
         "operation",
         "peer",
-        "principal",
         "raw_request_id",
-        "region",
         "resources",
         "returned_bytes",
         "returned_count",
@@ -81,16 +89,17 @@ class RequestScope:
     )
 
     context: Context
+    ended: float
+    operation: str
+    service: str
+    status: int
 
     def __init__(self, raw_request_id: bytes, peer: Peer, trace: bytes) -> None:
         self.started = perf_counter()
         self.raw_request_id = raw_request_id
         self.peer = peer
         self.trace = trace
-        self.service = ""
-        self.operation = ""
-        self.principal = NOBODY
-        self.region = ""
+        self.caller = NOBODY
         self.resources: list[str] = []
         self.consumed: list[Consumed] = []
         self.examined_count = 0
@@ -98,21 +107,23 @@ class RequestScope:
         self.returned_count = 0
         self.returned_bytes = 0
         self.error = ""
-        self.status = 0
-        self.ended = 0.0
 
     @property
     def account(self) -> str:
         """The account of the caller."""
-        return self.principal.account
+        return self.caller.account
+
+    @property
+    def region(self) -> str:
+        return self.caller.region
 
     @property
     def access_key(self) -> str:
-        return self.principal.access_key
+        return self.caller.access_key
 
     @property
     def principal_arn(self) -> str:
-        return self.principal.arn
+        return self.caller.arn
 
     @property
     def request_id(self) -> str:
@@ -138,9 +149,11 @@ class RequestScope:
 
     def known_table(self, name: str) -> Table | None:
         """Return an active table if it was used since the catalog last changed."""
-        table = self.context.known_table(name)
+        context = self.context
+        table = context.catalog.known_table(context.account, context.region, name)
         if table is not None:
-            self.touch(table.arn)
+            # Only operations on a single table come here.
+            self.resources.append(table.arn)
         return table
 
     async def table(self, name: str) -> Table:
@@ -156,7 +169,7 @@ class RequestScope:
 
     def touch_table(self, name: str) -> None:
         """Note a table of the caller's account and region by its name."""
-        self.touch(f"arn:aws:dynamodb:{self.region}:{self.principal.account}:table/{name}")
+        self.touch(f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}")
 
     def note_read(self, table: str, units: float, index: str | None = None) -> None:
         """Note read units consumed from a table or one of its indexes."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import triggers
+from hashrange.cli import design, triggers
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = build_parser().parse_args(arguments)
     if given.command == "triggers":
         sys.exit(triggers.run(given))
+    if given.command == "design":
+        sys.exit(design.run(given))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
     assert flags.pop("command") == "serve"
     sys.exit(_serve(flags))
@@ -61,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     for option in OPTIONS:
         _add_flag(serve, option)
     triggers.add_commands(commands)
+    design.add_commands(commands)
     return parser
 
 

@@ -16,7 +16,7 @@ from hashrange.model.schema import QUEUE
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.index_queue import Operation, unpack_operations
 from hashrange.storage.log import sequence_of
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 
 _CHUNK_ROWS: Final = 50  # of 400 kilobytes each at most, and hardly ever
 _UNBOUNDED: Final = 1 << 40

@@ -26,7 +26,7 @@ from hashrange.storage.ledger import (
     open_bound,
     unpack_entry,
 )
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.tokens import window_key
 from hashrange.storage.transactions import Tables, finish_entry
 

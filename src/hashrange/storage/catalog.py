@@ -45,7 +45,7 @@ from hashrange.model.records import (
 )
 from hashrange.model.schema import Table
 from hashrange.model.streams import StreamRecord
-from hashrange.storage.catalog_sequels import (
+from hashrange.storage.catalog_followup import (
     Sequel,
     equip,
     extra_stores,

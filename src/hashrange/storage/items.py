@@ -22,7 +22,9 @@ def consistency_of(is_consistent: bool) -> int:
 
 async def read_item(engine: Engine, row: RowKey, consistency: int) -> bytes | None:
     """Return the row of an item, if it is there."""
-    return (await read_items(engine, (row,), consistency))[0]
+    if consistency == EVENTUAL or engine.capabilities.atomic_across_shards:
+        return (await engine.read((row,), consistency))[0]
+    return (await read_past_locks(engine, (row,)))[0]
 
 
 async def read_items(

@@ -17,7 +17,7 @@ from typing import Final, final
 from hashrange.engine.base import SEQUENCE_BYTES, STRONG, Changes, Engine, Fence, RowKey
 from hashrange.model.keys import successor
 from hashrange.storage.log import OPENED, change_span, mark_of, sequence_of
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 
 _UNBOUNDED: Final = 1 << 40
 

@@ -9,8 +9,8 @@ changes at a time, and a transaction over several of them goes like this:
 4. Finish: shard by shard, locks turn into changes or go away. Then the entry is closed.
 
 Writers, strong reads and transactions that meet a lock look into the ledger, and may finish or,
-when it is overdue, abort a transaction in the way (see storage/helping). A coordinator can die
-between any two steps: services/transaction_recovery does the rest.
+when it is overdue, abort a transaction in the way (see storage/transaction_completion). A
+coordinator can die between any two steps: services/transaction_recovery does the rest.
 """
 
 from __future__ import annotations
@@ -31,12 +31,6 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
-from hashrange.storage.helping import (
-    BoundedWait,
-    conflict,
-    finish_met,
-    write_past_locks,
-)
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
     ABORTED,
@@ -53,8 +47,15 @@ from hashrange.storage.ledger import (
 )
 from hashrange.storage.lock_steps import Finishing, Outcome, Preparation
 from hashrange.storage.locks import ATTEMPT_BYTES, CHECK, Lock, lock_row, unpack_lock
-from hashrange.storage.sure_writes import write_surely
+from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.tokens import DIGEST_BYTES, TokenCheck
+from hashrange.storage.transaction_completion import (
+    BoundedWait,
+    conflict,
+    finish_met,
+    try_past_locks,
+    write_past_locks,
+)
 from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, LockMet, SingleWrite
 
 _LOGGER = logging.getLogger("hashrange.transactions")
@@ -125,10 +126,9 @@ async def transact(
     is_one_step = engine.capabilities.atomic_across_shards
     if is_one_step or (token is None and len(_by_place(writes)) == 1):
         decision = GroupWrite(writes, is_transaction=True, now=now, token=token)
-        try:
-            outcomes = await write_past_locks(engine, decision, now)
-        except TransactionConflictException as refusal:
-            outcomes = [refusal] * len(writes)
+        outcomes = await try_past_locks(engine, lambda: engine.write(decision), now)
+        if isinstance(outcomes, LockMet):
+            return _conflicts(writes, outcomes)
         assert outcomes is None or isinstance(outcomes, list)
         return outcomes
     return await _Coordinator(engine, tables, writes, token, now).run()
@@ -166,6 +166,11 @@ def _by_place(writes: Sequence[ItemWrite]) -> list[tuple[_Place, list[ItemWrite]
         store, shard, _ = write.row_key
         groups.setdefault((store, shard), []).append(write)
     return sorted(groups.items(), key=lambda group: group[0])
+
+
+def _conflicts(writes: Sequence[ItemWrite], met: LockMet) -> list[Outcome]:
+    """Return the outcomes of writes of which one met a lock."""
+    return [conflict() if write.key == met.key else ItemOutcome(None, None) for write in writes]
 
 
 def _succeeded(outcome: Outcome) -> bool:
@@ -211,9 +216,12 @@ class _Coordinator:
         )
         assert isinstance(verdict, int)
         self._entry.state = verdict
-        await finish_entry(self._engine, self._tables, self._opening.key, self._entry)
+        is_over = await finish_entry(self._engine, self._tables, self._opening.key, self._entry)
         if verdict != wanted:
             return [conflict() for _ in self._writes]  # another process aborted it as overdue
+        if verdict == COMMITTED and not is_over:
+            # It will be finished by others, but a query would not show all of it yet.
+            raise UnknownOutcomeError("the transaction is committed, but not finished")
         return outcomes
 
     async def _open(self) -> bool:
@@ -250,18 +258,13 @@ class _Coordinator:
         self, group: Sequence[ItemWrite], *, is_locking: bool
     ) -> Sequence[Outcome]:
         decision = Preparation(group, self._lock, self._now, is_locking=is_locking)
-        waiting = BoundedWait()
-        while True:
-            outcome = await write_surely(self._engine, decision)
-            if not isinstance(outcome, LockMet):
-                assert isinstance(outcome, list)
-                return outcome
-            is_finished = await finish_met(self._engine, outcome, self._now)
-            if not is_finished and not await waiting.wait():
-                return [
-                    conflict() if write.key == outcome.key else ItemOutcome(None, None)
-                    for write in group
-                ]
+        outcomes = await try_past_locks(
+            self._engine, lambda: write_surely(self._engine, decision), self._now
+        )
+        if isinstance(outcomes, LockMet):
+            return _conflicts(group, outcomes)
+        assert isinstance(outcomes, list)
+        return outcomes
 
     async def _abort(self) -> None:
         """Abort; the recovery service does what fails here."""

@@ -11,10 +11,11 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar, final
 
+from hashrange.api.scope import Caller
 from hashrange.app import Database, open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
-from hashrange.wire.auth.identity import Identity, account_of, root_of
+from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpRequest
 from hashrange.wire.stages import Stages
 
@@ -26,15 +27,15 @@ class _NamedCaller:
     """The authenticator for clients in this process: their requests are not signed."""
 
     def __init__(self) -> None:
-        self._identity: Identity | None = None
+        self._caller: Caller | None = None
 
     def name(self, access_key: str, region: str) -> None:
         """Set the caller of the next request."""
-        self._identity = Identity(root_of(access_key, account_of(access_key)), region, "dynamodb")
+        self._caller = root_caller(access_key, account_of(access_key), region, "dynamodb")
 
-    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
-        assert self._identity is not None
-        return self._identity
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
+        assert self._caller is not None
+        return self._caller
 
 
 @final

@@ -17,10 +17,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.scope import RequestScope
+from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
     ConflictError,
@@ -31,9 +31,8 @@ from hashrange.errors import (
     TransactionConflictException,
     ValidationException,
 )
-from hashrange.wire.auth.identity import Identity
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
-from hashrange.wire.stages import Stages
+from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
 
@@ -66,19 +65,24 @@ class Operation(Protocol):
     @property
     def check_values(self) -> Callable[[Request], None]: ...
 
-    def run(self, scope: RequestScope, request: Request) -> Awaitable[Response]: ...
+    @property
+    def run(self) -> Callable[[RequestScope, Request], Awaitable[Response]]: ...
+
+
+Decoded = tuple[Operation, Request | None]
+"""An operation and its parameters; None for the parameters of a request without a body."""
 
 
 class Codec(Protocol):
     """One protocol: from an HTTP request to an operation and its parameters, and back."""
 
-    def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request | None]:
-        """Return the operation and its parameters, None when there is no body.
+    def decode(self, request: HttpRequest, scope: RequestScope) -> Decoded | Awaitable[Decoded]:
+        """Return the operation and its parameters.
 
-        Notes service and operation in the scope also when it refuses, as far as it knows them.
+        Sets service and operation in the scope also when it refuses, empty if they are unknown.
         """
 
-    def encode(self, request: HttpRequest, operation: Any, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
 
     def encode_error(
@@ -93,9 +97,10 @@ class Pipeline:
 
     def __init__(self, stages: Stages, make_context: Callable[[str, str], Context]) -> None:
         self._authenticate = stages.authenticator.authenticate
-        self._authorise = stages.authoriser.authorise
-        self._admit = stages.admission.admit
-        self._record = stages.recorder.record
+        # Trivial stages are left out, since this is the path of every request.
+        self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
+        self._admission = None if type(stages.admission) is Unlimited else stages.admission
+        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
 
@@ -103,24 +108,26 @@ class Pipeline:
         """Carry out a request and return its answer."""
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
-            operation, parameters = codec.decode(request, scope)
-            caller = self._authenticate(request, operation.service.signing_name)
-            identity = caller if isinstance(caller, Identity) else await caller
-            scope.principal = identity.principal
-            scope.region = identity.region
-            scope.context = self._contexts.get(identity.world) or self._context(identity)
+            decoded = codec.decode(request, scope)
+            operation, parameters = decoded if isinstance(decoded, tuple) else await decoded
+            found = self._authenticate(request, operation.service.signing_name)
+            caller = found if isinstance(found, Caller) else await found
+            scope.caller = caller
+            scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:
                 raise SerializationException
             try:
                 operation.check(parameters)
-                waiting = self._authorise(scope, parameters)
-                if waiting is not None:
-                    await waiting
-                waiting = self._admit(scope, parameters)
-                if waiting is not None:
-                    await waiting
+                if self._authoriser is not None:
+                    waiting = self._authoriser.authorise(scope, parameters)
+                    if waiting is not None:
+                        await waiting
+                if self._admission is not None:
+                    waiting = self._admission.admit(scope, parameters)
+                    if waiting is not None:
+                        await waiting
                 response = await operation.run(scope, parameters)
-                answer = codec.encode(request, operation, response)
+                answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
                 operation.check_values(parameters)
                 raise
@@ -128,16 +135,17 @@ class Pipeline:
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
-        scope.status = answer.status
-        scope.ended = perf_counter()
-        self._record(scope)
+        if self._recorder is not None:
+            scope.status = answer.status
+            scope.ended = perf_counter()
+            self._recorder.record(scope)
         return answer
 
-    def _context(self, identity: Identity) -> Context:
+    def _context(self, caller: Caller) -> Context:
         if len(self._contexts) >= _CONTEXTS_MAX:
             self._contexts.clear()
-        context = self._make_context(*identity.world)
-        self._contexts[identity.world] = context
+        context = self._make_context(caller.account, caller.region)
+        self._contexts[caller.world] = context
         return context
 
 

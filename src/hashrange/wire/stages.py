@@ -13,8 +13,7 @@ from collections.abc import Awaitable
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Request
-from hashrange.api.scope import RequestScope
-from hashrange.wire.auth.identity import Identity
+from hashrange.api.scope import Caller, RequestScope
 from hashrange.wire.auth.sigv4 import OpenDoor
 from hashrange.wire.http.messages import HttpRequest
 
@@ -24,9 +23,7 @@ _LOGGER: Final = logging.getLogger("hashrange.requests")
 class Authenticator(Protocol):
     """Finds out who sent a request."""
 
-    def authenticate(
-        self, request: HttpRequest, signing_name: str
-    ) -> Identity | Awaitable[Identity]:
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller | Awaitable[Caller]:
         """Return the caller of a request that has to be signed for the service named."""
 
 

@@ -1,4 +1,6 @@
-"""Queue rows: changes of global indexes that follow their item."""
+"""Queue rows hold index operations, and each row that they keep once."""
+
+from __future__ import annotations
 
 import pytest
 
@@ -12,59 +14,58 @@ from hashrange.storage.index_queue import (
     unpack_operations,
 )
 
-OPERATIONS: list[Operation] = [
-    ("i1", 0, b"old", None),
-    ("i1", 0, b"new", b"row"),
-    ("i2", 70_000, b"", b"row"),
-    ("i3", 1, b"k" * 300, b"another"),
-]
 
-
-def table():
-    made = Table(
-        "t",
+def make_table() -> Table:
+    table = Table(
+        "table",
         id="",
         account="",
         region="",
-        store="t1",
+        store="t",
         partition=KeyPart("p", "S"),
         sort=None,
         indexes=(),
         key_types={},
-        version=0,
+        version=1,
     )
-    made.queue_store = "t1.q"
-    return made
+    table.queue_store = "t.q"
+    return table
 
 
-def test_operations_come_back_from_their_row():
-    assert unpack_operations(pack_operations(OPERATIONS)) == OPERATIONS
-    assert unpack_operations(pack_operations([])) == []
+def test_operations_come_back_as_they_were() -> None:
+    operations: list[Operation] = [
+        ("i1", 3, b"key", b"row"),
+        ("i2", 0, b"", None),
+        ("i2", 7, b"k" * 3000, b"row"),
+        ("i3", 1, b"x", b""),
+    ]
+    assert unpack_operations(pack_operations(operations)) == operations
 
 
-def test_a_row_that_several_indexes_keep_stands_in_the_queue_once():
-    row = b"x" * 1000
-    packed = pack_operations([("i1", 0, b"a", row), ("i2", 0, b"b", row)])
-    assert packed.count(row) == 1
+def test_a_row_of_several_indexes_is_kept_once() -> None:
+    row = b"r" * 10_000
+    packed = pack_operations([(f"i{number}", 0, b"key", row) for number in range(20)])
+    assert len(packed) < 11_000
 
 
-def test_a_row_that_is_put_again_is_not_deleted_first():
+def test_bytes_that_are_no_queue_row_are_corruption() -> None:
+    packed = pack_operations([("i1", 3, b"key", b"row")])
+    for broken in (b"", packed[:-4], b"\x05\x00" + packed[2:]):
+        with pytest.raises(CorruptionError):
+            unpack_operations(broken)
+
+
+def test_a_put_stands_for_the_delete_of_its_key_too() -> None:
     indexed, changes = Changes(), Changes()
-    indexed.deletes.extend([("i1", 0, b"moved"), ("i1", 0, b"same")])
-    indexed.puts.append(("i1", 0, b"same", b"row"))
-    queue_changes(table(), 5, indexed, changes)
-    [(store, shard, prefix, row)] = changes.appends
-    assert (store, shard, prefix) == ("t1.q", 5, b"")
-    assert unpack_operations(row) == [("i1", 0, b"moved", None), ("i1", 0, b"same", b"row")]
+    indexed.deletes += [("i", 0, b"a"), ("i", 0, b"b")]
+    indexed.puts.append(("i", 0, b"a", b"new"))
+    queue_changes(make_table(), 2, indexed, changes)
+    [(store, shard, prefix, value)] = changes.appends
+    assert (store, shard, prefix) == ("t.q", 2, b"")
+    assert unpack_operations(value) == [("i", 0, b"b", None), ("i", 0, b"a", b"new")]
 
 
-def test_nothing_is_queued_when_no_index_changes():
+def test_nothing_is_queued_where_no_index_changes() -> None:
     changes = Changes()
-    queue_changes(table(), 0, Changes(), changes)
+    queue_changes(make_table(), 0, Changes(), changes)
     assert not changes.appends
-
-
-@pytest.mark.parametrize("row", [b"", b"\x01\x00", b"\x00\x00\x05ab", b"\x00\x00\x02\xff\xfe"])
-def test_a_row_that_is_not_from_the_queue_is_corruption(row):
-    with pytest.raises(CorruptionError):
-        unpack_operations(row)

@@ -15,7 +15,7 @@ _GIGABYTE = 1 << 30
 
 def read_units(size: int, *, consistent: bool) -> float:
     """Return the read capacity units for this many bytes."""
-    units = max(1, -(-size // READ_UNIT_BYTES))
+    units = 1 if size <= READ_UNIT_BYTES else -(-size // READ_UNIT_BYTES)
     return float(units) if consistent else units / 2
 
 
@@ -107,9 +107,10 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
 def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
     """Note the units of a single write; a failed condition consumes them too."""
     name = write.table.name
-    scope.note_write(name, outcome.units)
-    for index, units in outcome.charges.items():
-        scope.note_write(name, units, index)
+    scope.consumed.append((name, None, 0.0, outcome.units))
+    if outcome.charges:
+        for index, units in outcome.charges.items():
+            scope.note_write(name, units, index)
 
 
 def report_write(

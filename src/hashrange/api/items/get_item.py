@@ -8,6 +8,7 @@ from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
 from hashrange.storage.items import consistency_of, item_row, read_item
@@ -34,14 +35,18 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
     row = await read_item(context.engine, item_row(table, key), consistency_of(consistent))
-    response: Response = {}
     size = 0
+    response: Response = {}
     if row is not None:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
         size = row_size(row)
-        scope.note_rows(1, size, 1, size)
-    units = read_units(size, consistent=consistent)
-    scope.note_read(table.name, units)
+        scope.examined_count = scope.returned_count = 1
+        scope.examined_bytes = scope.returned_bytes = size
+    # Written out for the common case, as this is the most frequent request.
+    units = 0.5
+    if size > READ_UNIT_BYTES or not is_plain:
+        units = read_units(size, consistent=consistent)
+    scope.consumed.append((table.name, None, units, 0.0))
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

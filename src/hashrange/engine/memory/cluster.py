@@ -25,7 +25,7 @@ from hashrange.engine.base import (
     space_of,
 )
 from hashrange.engine.memory.faults import Answer, FaultPlan
-from hashrange.engine.memory.shard import Shard
+from hashrange.engine.memory.shard import Shard, Step
 from hashrange.errors import ConflictError, EngineError, StaleVersionError, UnknownOutcomeError
 
 DEFAULT_SHARDS: Final = 4
@@ -64,12 +64,16 @@ class ClusterMemoryEngine:
         self._stores: set[str] = set()
         self._shards: dict[_Place, Shard] = {}
         self._counter = 0
+        self._announced = 0
         self._write_ids = itertools.count(1)
         self._appended: dict[str, int] = {}
         self._watchers: dict[str, list[asyncio.Event]] = {}
+        self._under_way = 0
         self._leases: dict[str, ClusterLease] = {}
 
     def counter(self) -> int:
+        if self._counter != self._announced and not self._plan.is_counter_late():
+            self._counter = self._announced
         return self._counter
 
     async def read(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
@@ -118,18 +122,21 @@ class ClusterMemoryEngine:
 
     async def write(self, decision: Decision) -> object:
         place = _place_of(decision.keys)
-        for _ in range(_ATTEMPTS_MAX):
-            await self._delay()
-            shard = self._settled(place)
-            step = shard.step
-            changes = self._decide(decision, shard)
-            self._stores.update(changes.creates)
-            self._check(changes, place)
-            await self._delay()
-            if await self._commit(place, step, changes):
-                for store in changes.drops:
-                    self._drop(store)
-                return changes.outcome
+        self._under_way += 1
+        try:
+            for _ in range(_ATTEMPTS_MAX):
+                await self._delay()
+                shard = self._settled(place)
+                step = Step(shard.step, self._decide(decision, shard), next(self._write_ids))
+                self._stores.update(step.changes.creates)
+                self._check(step.changes, place)
+                step.note_versions(place[0], decision.fences)
+                await self._delay()
+                if await self._commit(place, step):
+                    self._drop(step.changes)
+                    return step.changes.outcome
+        finally:
+            self._under_way -= 1
         raise ConflictError(f"gave up on shard {place} after {_ATTEMPTS_MAX} attempts")
 
     async def merge(self, store: str, rows: Sequence[tuple[int, bytes, bytes | None, int]]) -> None:
@@ -195,7 +202,11 @@ class ClusterMemoryEngine:
             del self._leases[name]
 
     async def close(self) -> None:
-        """Do nothing: tests inspect the rows afterwards."""
+        """Finish what is under way; what is stored stays, for tests to look at."""
+        while self._under_way:
+            await asyncio.sleep(0)
+        for lease in list(self._leases.values()):
+            await lease.release()
 
     async def _delay(self) -> None:
         for _ in range(self._plan.delay_turns()):
@@ -211,18 +222,18 @@ class ClusterMemoryEngine:
         """Return a shard for a strong operation, which settles what was pending there."""
         shard = self._shard(place)
         if shard.pending is not None:
-            expected, changes, write_id = shard.pending
-            shard.pending = None
-            if shard.step == expected and self._plan.is_pending_applied():
-                self._apply(place, changes, write_id)
+            step, shard.pending = shard.pending, None
+            if shard.step == step.expected and self._plan.is_pending_applied():
+                self._apply(place, step)
         return shard
 
     def _decide(self, decision: Decision, shard: Shard) -> Changes:
         for space, version in decision.fences:
             assert space == space_of(decision.keys[0][0]), f"fence of another space, {space}"
             if version < shard.version:
+                # Whoever is refused has to look again, so the counter must have moved.
+                self._counter = self._announced
                 raise StaleVersionError(f"built on version {version}, now {shard.version}")
-            shard.version = version
         rows = [shard.get(store, key) for store, _, key in decision.keys]
         changes = decision.decide(rows)
         if self._plan.is_repeated():
@@ -233,7 +244,7 @@ class ClusterMemoryEngine:
         """Refuse changes of absent stores, and changes in other shards."""
         for store, number, *_ in itertools.chain(changes.puts, changes.appends):
             assert (space_of(store), number) == place, f"{store} is not in shard {place}"
-            if store not in self._stores or store in changes.drops:
+            if store not in self._stores or store in _gone(changes):
                 raise EngineError(f"no store {store}")
         for store, number, _ in changes.deletes:
             assert (space_of(store), number) == place, f"{store} is not in shard {place}"
@@ -241,47 +252,54 @@ class ClusterMemoryEngine:
             if store not in self._stores:
                 raise EngineError(f"no store {store}")
 
-    async def _commit(self, place: _Place, step: int, changes: Changes) -> bool:
-        """Try to apply changes to a shard that is at a step; tell whether they were applied."""
-        if self._settled(place).step != step:
+    async def _commit(self, place: _Place, step: Step) -> bool:
+        """Try to carry out a step; tell whether that succeeded."""
+        if self._settled(place).step != step.expected:
             return False
         answer = self._plan.answer()
         if answer is Answer.CONFLICT:
             return False
-        write_id = next(self._write_ids)
         if answer in (Answer.APPLIED, Answer.LOST_ANSWER):
-            self._apply(place, changes, write_id)
+            self._apply(place, step)
         elif answer is Answer.PENDING:
-            self._shard(place).pending = (step, changes, write_id)
+            self._shard(place).pending = step
         if answer is Answer.APPLIED:
             await self._delay()
             return True
         await self._delay()
         if self._plan.is_unsettled():
             raise UnknownOutcomeError("no answer, and nobody can tell what happened")
-        applied = self._settled(place).was_applied(write_id, step)
+        applied = self._settled(place).was_applied(step)
         if applied is None:
             raise UnknownOutcomeError("the write id is older than those kept")
         return applied
 
-    def _apply(self, place: _Place, changes: Changes, write_id: int) -> None:
-        shard = self._shard(place)
-        appended = shard.apply(changes, write_id)
+    def _apply(self, place: _Place, step: Step) -> None:
+        changes = step.changes
+        for store in set(changes.drops) & set(changes.creates):
+            self._empty(store)
+        appended = self._shard(place).apply(step)
         space = place[0]
-        for fenced, version in changes.fences:
-            if fenced == space:
-                shard.version = max(shard.version, version)
         if changes.is_announced:
-            self._counter += 1
+            self._announced += 1
         if appended:
             self._appended[space] = self._appended.get(space, 0) + appended
             for event in self._watchers.get(space, ()):
                 event.set()
 
-    def _drop(self, store: str) -> None:
-        self._stores.discard(store)
+    def _drop(self, changes: Changes) -> None:
+        for store in _gone(changes):
+            self._stores.discard(store)
+            self._empty(store)
+
+    def _empty(self, store: str) -> None:
         for shard in self._shards.values():
             shard.drop(store)
+
+
+def _gone(changes: Changes) -> set[str]:
+    """Return the stores that are not there any more after a step."""
+    return set(changes.drops) - set(changes.creates)
 
 
 def _place_of(keys: Sequence[RowKey]) -> _Place:

@@ -47,9 +47,11 @@ class Rates:
     stale: float = 0.3
     # A lease is given to a second holder while the first one believes that it has it.
     lost_lease: float = 0.1
+    # The change counter still shows an older value when it is asked.
+    late_counter: float = 0.0
 
 
-NO_FAULTS: Final = Rates(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_FAULTS: Final = Rates(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def any_store(store: str) -> bool:
@@ -110,6 +112,10 @@ class FaultPlan:
     def is_lease_lost(self) -> bool:
         """Tell whether a lease that is held is given away."""
         return self._is(self._rates.lost_lease)
+
+    def is_counter_late(self) -> bool:
+        """Tell whether the change counter has not moved yet."""
+        return self._is(self._rates.late_counter)
 
     def shuffled(self, count: int) -> list[int]:
         """Return an order in which to do so many independent things."""

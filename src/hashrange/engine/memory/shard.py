@@ -7,15 +7,15 @@ are served, and the write ids of recent steps tell whether a write without an an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, final
 
 from sortedcontainers import SortedList
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes, Row
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, Fence, Row
 from hashrange.engine.memory.faults import STALE_STEPS_MAX
 
-WRITE_IDS_KEPT: Final = 64
+WRITE_IDS_KEPT: Final = 4096  # more than a test has writes in flight
 
 
 @final
@@ -43,6 +43,25 @@ class _Store:
         return before
 
 
+@final
+class Step:
+    """Changes on their way to a shard: the step they expect it to be at, and an id of their own."""
+
+    __slots__ = ("changes", "expected", "id", "version")
+
+    def __init__(self, expected: int, changes: Changes, id: int) -> None:
+        self.expected = expected
+        self.changes = changes
+        self.id = id
+        self.version = 0
+
+    def note_versions(self, space: str, fences: Sequence[Fence]) -> None:
+        """Take note of the newest version of a space that was built on, or is raised to."""
+        for name, version in (*fences, *self.changes.fences):
+            if name == space:
+                self.version = max(self.version, version)
+
+
 _Undo = dict[tuple[str, bytes], bytes | None]
 
 
@@ -54,8 +73,7 @@ class Shard:
         self.step = 0
         self.version = 0
         self.tallies: dict[str, tuple[int, int]] = {}
-        # A write without an answer that may still be applied: expected step, changes and id.
-        self.pending: tuple[int, Changes, int] | None = None
+        self.pending: Step | None = None  # without an answer; it may still be carried out
         self._sequence = 0
         self._deleted_at = 0
         self._stores: dict[str, _Store] = {}
@@ -92,9 +110,11 @@ class Shard:
             if value is not None:
                 yield key, value
 
-    def apply(self, changes: Changes, write_id: int) -> int:
+    def apply(self, step: Step) -> int:
         """Carry out one step; return how many rows were appended."""
+        changes = step.changes
         self.step += 1
+        self.version = max(self.version, step.version)
         undo: _Undo = {}
         for store, _, key in changes.deletes:
             self._put(store, key, None, undo)
@@ -108,7 +128,7 @@ class Shard:
             before = self.tallies.get(name, (0, 0))
             self.tallies[name] = (before[0] + rows, before[1] + size)
         self._past.append(undo)
-        self._write_ids.append((self.step, write_id))
+        self._write_ids.append((self.step, step.id))
         return len(changes.appends)
 
     def merge(self, store: str, key: bytes, value: bytes | None, version: int) -> None:
@@ -119,14 +139,12 @@ class Shard:
         self.step += 1
         self._past.append({(store, key): found.put(key, value, version)})
 
-    def was_applied(self, write_id: int, expected: int) -> bool | None:
-        """Tell whether a write that expected a step was applied; None when it is too long ago."""
-        if any(kept == write_id for _, kept in self._write_ids):
+    def was_applied(self, step: Step) -> bool | None:
+        """Tell whether a step was carried out; None when that is too long ago to tell."""
+        if any(kept == step.id for _, kept in self._write_ids):
             return True
-        if self._write_ids and len(self._write_ids) == WRITE_IDS_KEPT:
-            oldest = self._write_ids[0][0]
-            return None if oldest > expected + 1 else False
-        return False
+        is_full = len(self._write_ids) == WRITE_IDS_KEPT
+        return None if is_full and self._write_ids[0][0] > step.expected + 1 else False
 
     def drop(self, store: str) -> None:
         """Forget a store and the tallies kept under its name."""

@@ -1,6 +1,6 @@
 """Reads the signature of a request from its Authorization header or its query string.
 
-Wrong forms are reported with AWS's error types and texts, all faults of one kind together.
+Errors have AWS's types and texts; all faults of one kind are reported together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The credentials file: the access keys a server knows, and the accounts they belong to.
+"""Reads the credentials file: access keys, their secrets and their accounts.
 
 [AKIDEXAMPLE]                  # the access key id
 secret = "the secret access key"
@@ -19,7 +19,7 @@ _MEMBERS = frozenset({"account", "secret", "token"})
 
 
 class CredentialsFileError(Exception):
-    """The credentials file cannot be used; the message says why, for people."""
+    """The credentials file cannot be used; the message is for the operator."""
 
 
 def load_credentials(path: Path) -> dict[str, Credential]:

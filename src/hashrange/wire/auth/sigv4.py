@@ -18,15 +18,16 @@ from time import gmtime, strftime, strptime
 from typing import Final, final
 from urllib.parse import quote, unquote_to_bytes
 
+from hashrange.api.scope import Caller
 from hashrange.clock import Clock
 from hashrange.errors import (
     IncompleteSignatureException,
     InvalidSignatureException,
     UnrecognizedClientException,
 )
+from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
-from hashrange.wire.auth.identity import Identity, account_of, root_of
-from hashrange.wire.http.messages import SIGNATURE_BYTES, Headers, HttpRequest
+from hashrange.wire.http.messages import Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
@@ -56,40 +57,35 @@ class OpenDoor:
     """Accepts every well-formed signature: account and region are what the request claims."""
 
     def __init__(self) -> None:
-        self._identities: dict[bytes, Identity] = {}
+        self._callers: dict[bytes, Caller] = {}
 
-    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
         """Return the caller that the request names."""
         head = request.head
-        # A client sends the same header, except for the signature, all day. Only headers that were
-        # found well formed are in the cache.
-        start = head.headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]
-        identity = self._identities.get(start)
-        if (
-            identity is None
-            or identity.signing_name != signing_name
-            or b"x-amz-date" not in head.headers
-            or head.url != b"/"
-        ):
+        start = head.authorization_start
+        caller = self._callers.get(start)
+        if caller is None or caller.signing_name != signing_name or not head.is_plainly_signed:
             scope = Scope(read_claim(request).credential, signing_name)
-            principal = root_of(scope.access_key, account_of(scope.access_key))
-            identity = Identity(principal, scope.region, signing_name)
+            account = account_of(scope.access_key)
+            caller = root_caller(scope.access_key, account, scope.region, signing_name)
+            # Only well-formed headers are cached.
             if start.startswith(CREDENTIAL_START) and start.endswith(b"Signature="):
-                if len(self._identities) >= _CACHE_MAX:
-                    self._identities.clear()
-                self._identities[start] = identity
-        return identity
+                if len(self._callers) >= _CACHE_MAX:
+                    self._callers.clear()
+                self._callers[start] = caller
+        return caller
 
 
 @final
 class _Signer:
     """A known access key in one credential scope, with the signing key derived from both."""
 
-    __slots__ = ("_inner", "_outer", "identity", "scope", "token")
+    __slots__ = ("_inner", "_outer", "caller", "scope", "token")
 
     def __init__(self, credential: Credential, scope: Scope) -> None:
-        principal = root_of(credential.access_key, credential.account)
-        self.identity = Identity(principal, scope.region, scope.service)
+        self.caller = root_caller(
+            credential.access_key, credential.account, scope.region, scope.service
+        )
         self.scope = scope
         self.token = credential.token
         key = f"AWS4{credential.secret}".encode()
@@ -119,7 +115,7 @@ class Verifier:
         self._clock = clock
         self._signers: dict[bytes, _Signer] = {}
 
-    def authenticate(self, request: HttpRequest, signing_name: str) -> Identity:
+    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
         """Return the caller that signed the request."""
         claim = read_claim(request)
         signer = self._signers.get(claim.credential)
@@ -142,7 +138,7 @@ class Verifier:
                 "Check your AWS Secret Access Key and signing method. "
                 "Consult the service documentation for details."
             )
-        return signer.identity
+        return signer.caller
 
     def _remember(self, claimed: bytes, scope: Scope) -> _Signer:
         credential = self._credentials.get(scope.access_key)

@@ -1,4 +1,4 @@
-"""Every bound of the HTTP router, so that no client can make the server hang, grow or fall over."""
+"""The bounds of the HTTP server, which protect it from slow, greedy and hostile clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hashrange.limits import REQUEST_BODY_BYTES_MAX
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one server process accepts; the defaults suit one machine."""
+    """The limits of one server process; the defaults suit one machine."""
 
     header_bytes_max: int = 16 * 1024
     body_bytes_max: int = REQUEST_BODY_BYTES_MAX

@@ -1,14 +1,14 @@
-"""One client connection: bytes to requests, requests to responses in the order they came.
+"""One client connection: parses requests and writes responses in the same order.
 
 Invariants:
-1. At most one request of a connection is being answered; later ones stand in `_waiting`.
-2. A response is written with one call, and never after the connection was lost or hung up.
-3. What is complete when the event loop has read all sockets is answered then, and the responses are
-   sent together (see `turn`). Nothing else is written, and nothing closed, before they are.
-4. A handler that does not suspend (every read) needs no task. A handler that suspends is driven on
-   by the future it waits for. Handlers may therefore not use what needs a current task
+1. At most one request of a connection is being answered; later ones are in `_waiting`.
+2. A response is written with one call, and never after the connection was lost or closed.
+3. Requests are answered, and their responses sent, at the end of the turn of the event loop (see
+   `loop_turn`). Held responses are flushed before anything else is written or closed.
+4. A handler that does not suspend (every read) needs no task. A handler that suspends is resumed by
+   the future it waits for. Handlers may therefore not use features that need a current task
    (`asyncio.timeout`, `TaskGroup`).
-5. Reading stops while too many requests wait, or the client does not read its answers.
+5. Reading pauses while too many requests wait, or while the client does not read its answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.api.scope import IN_PROCESS, Peer
-from hashrange.back_off import BackOff
 from hashrange.wire.http.messages import (
     HEADERS_TOO_LARGE,
     MALFORMED,
@@ -40,29 +39,28 @@ from hashrange.wire.http.router import overloaded
 if TYPE_CHECKING:
     from hashrange.wire.http.server import Server
 
-# What a coroutine yields when it has ended. To be told so by an exception takes 4 % of a GetItem's
-# instructions.
+# The result of `next` for a coroutine that has ended; cheaper than catching StopIteration.
 _DONE: Final = object()
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-# Marks a request that has to be read once more; never sent.
+# Marks a request that has to be parsed again; never sent.
 _UPGRADE = HttpAnswer(426, b"")
-# A content length with more digits than this is too large, whatever it says.
+# A content length with more digits is too large.
 _LENGTH_DIGITS_MAX = 12
-# One with no more digits than this needs no look: `on_body` counts, too.
+# A content length with at most this many digits is left to `on_body`, which counts bytes.
 _SHORT_LENGTH_DIGITS = 6
 
 
 class Phase(Enum):
-    """What is expected from the client next, which decides how long it may take."""
+    """What the client has to send next; each phase has a time limit."""
 
     IDLE = auto()
     HEADER = auto()
     BODY = auto()
-    # Hung up: whatever still comes is thrown away.
+    # Closing: further input is discarded.
     LINGER = auto()
 
 
-# Looking a member up in its class costs more than most of what is done here.
+# Module constants, because looking up enum members is slow.
 _IDLE: Final = Phase.IDLE
 _HEADER: Final = Phase.HEADER
 _BODY: Final = Phase.BODY
@@ -73,14 +71,13 @@ _LINGER: Final = Phase.LINGER
 class Connection:
     """The protocol object of one socket.
 
-    It inherits nothing, because event loops ask only for the methods, and only such a class becomes
-    a quick one when it is compiled.
+    It has no base class: event loops need only the methods, and mypyc compiles such a class to a
+    native one.
     """
 
     __slots__ = (
         "_answered",
         "_answering",
-        "_back_off",
         "_body",
         "_body_bytes",
         "_chunks",
@@ -91,7 +88,6 @@ class Connection:
         "_is_fresh",
         "_is_half_closed",
         "_is_paused",
-        "_is_recalled",
         "_is_surplus",
         "_parser",
         "_peer",
@@ -110,22 +106,19 @@ class Connection:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._turn = server.turn
-        self._back_off = BackOff()
         self._transport: asyncio.Transport | None = None
         self._parser = HttpRequestParser(self)
         self._peer = IN_PROCESS
         self._waiting: deque[HttpRequest] = deque()
-        # The request being answered, and what answers it.
+        # The request being answered, and its suspended handler.
         self._answered: HttpRequest | None = None
         self._answering: Iterator[Any] | None = None
-        # Whether the parser has nothing that the next bytes would belong to.
+        # Whether the next bytes begin a request.
         self._is_at_start = True
         self._is_choked = False
         self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
-        # Whether the last request was one with a known head.
-        self._is_recalled = False
         self._is_surplus = False
         self._wants_continue = False
         self._received_bytes = 0
@@ -149,7 +142,7 @@ class Connection:
 
     @property
     def is_choked(self) -> bool:
-        """Whether the client does not read what was written to it."""
+        """Whether the client does not read its responses."""
         return self._is_choked
 
     # Called by the event loop.
@@ -181,7 +174,7 @@ class Connection:
         self.answer_waiting()
 
     def eof_received(self) -> bool:
-        """Keep the socket open for the answers that are still owed."""
+        """Keep the socket open until the outstanding answers are sent."""
         self._turn.flush()
         self._is_half_closed = True
         return self.is_owed
@@ -197,7 +190,6 @@ class Connection:
         else:
             server.buffered_bytes += len(request.body)
             self.since = server.now
-            self._is_recalled = True
             self._waiting.append(request)
         if self._waiting and self._answering is None and not self._is_choked:
             self._turn.answer(self)
@@ -205,18 +197,11 @@ class Connection:
             self._pause_reading()
 
     def _read(self, data: bytes) -> None:
-        """Parse what has no known head; remember it, unless that was in vain lately."""
-        if self._is_recalled:
-            self._back_off.note_success()
-            self._is_recalled = False
-        elif self._is_at_start:
-            self._back_off.note_failure()
+        """Parse bytes that do not begin with a known head; cache the head of a whole request."""
         before = len(self._waiting)
         self._parse(data)
-        self._is_at_start = (
-            len(self._waiting) == before + 1
-            and self._back_off.is_due()
-            and self._server.head_cache.learn(data, self._waiting[-1])
+        self._is_at_start = len(self._waiting) == before + 1 and self._server.head_cache.learn(
+            data, self._waiting[-1]
         )
 
     def _parse(self, data: bytes) -> None:
@@ -233,7 +218,7 @@ class Connection:
             if self._refusal is not None:
                 self._refuse_rest(self._refusal)
             elif self.phase is _HEADER:
-                # Other requests may have been in front of a header that only begins here.
+                # Bytes of earlier requests do not count towards a header that begins here.
                 self._header_bytes += (
                     self._sum_headers(self._headers) if self._is_fresh else self._received_bytes
                 )
@@ -273,7 +258,7 @@ class Connection:
         self.since = self._server.now
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # What comes after a chunked body is no part of the header.
+        # Trailers of a chunked body are ignored.
         if self.phase is _HEADER:
             self._headers[lower_names[name]] = value
 
@@ -282,7 +267,7 @@ class Connection:
         self.phase = _BODY
         if (
             len(headers.get(b"content-length", b"")) > _SHORT_LENGTH_DIGITS
-            # The sum is worth its time only when so much has arrived.
+            # Summing is only worthwhile when this much has arrived.
             or self._header_bytes + self._received_bytes > self._server.bounds.header_bytes_max
         ):
             self._check_sizes(headers)
@@ -330,7 +315,7 @@ class Connection:
             self._chunks = None
         head = Head(parser.get_method(), self._url, self._headers)
         self._waiting.append(HttpRequest(head, body, parser.should_keep_alive()))
-        # As `_begin_request` does, for what was changed.
+        # Like `_begin_request`, for the attributes that were changed.
         self._url = b""
         self._headers = {}
         self._body = b""
@@ -342,7 +327,7 @@ class Connection:
     # Refusals, time limits and the end.
 
     def expire(self) -> None:
-        """Give up on a client that took too long."""
+        """Close the connection of a client that exceeded a time limit."""
         if self._transport is None:
             return
         if self.phase is _LINGER or self._is_choked:
@@ -355,18 +340,18 @@ class Connection:
             self.answer_waiting()
 
     def close_when_idle(self) -> None:
-        """Close, unless a request is under way; the answer to that will close."""
+        """Close now if idle; otherwise the answer to the current request closes."""
         if self._transport is not None and self.phase is _IDLE and not self.is_owed:
             self._turn.flush()
             self._transport.close()
 
     def abort(self) -> None:
-        """Drop the connection with whatever was not sent."""
+        """Drop the connection and everything that was not sent."""
         if self._transport is not None:
             self._transport.abort()
 
     def _refuse_rest(self, refusal: HttpAnswer) -> None:
-        """Let what cannot be read as a request be answered in its turn, and hang up then."""
+        """Answer unreadable input in its turn, then close the connection."""
         self._server.buffered_bytes -= self._body_bytes
         request = HttpRequest(Head(b"", b"", self._headers), b"", keep_alive=False)
         request.refusal = refusal
@@ -376,7 +361,7 @@ class Connection:
         self._waiting.append(request)
 
     def _drop_input(self) -> None:
-        """Forget the requests that will not be answered any more."""
+        """Discard requests that will not be answered."""
         self._server.buffered_bytes -= self._body_bytes
         self._server.buffered_bytes -= sum(len(request.body) for request in self._waiting)
         self._begin_request()
@@ -386,7 +371,7 @@ class Connection:
         if expectation.lower() != b"100-continue" or self._transport is None:
             return
         if self.is_owed:
-            # The go-ahead may not overtake the answers before it.
+            # 100 Continue must not overtake earlier answers.
             self._wants_continue = True
         else:
             self._turn.flush()
@@ -400,7 +385,7 @@ class Connection:
     # Answering.
 
     def answer_waiting(self) -> None:
-        """Answer what waits, in order, until a handler suspends or the client stops reading."""
+        """Answer waiting requests in order until a handler suspends or the client stops reading."""
         if self._answering is not None:
             return
         waiting = self._waiting
@@ -434,7 +419,7 @@ class Connection:
             request.refusal = overloaded("it has too many requests in flight")
 
     def _catch_up(self) -> None:
-        """Do what had to wait for the last answer."""
+        """Do the actions that had to wait for the last answer."""
         transport = self._transport
         if transport is None or self._is_choked:
             return
@@ -451,10 +436,10 @@ class Connection:
 
     def _wait_for(self, awaited: Any) -> None:
         if awaited is None:
-            # The handler gave way to others with sleep(0).
+            # The handler yielded with sleep(0).
             self._server.loop.call_soon(self._resume)
         else:
-            # What a task does, too: the flag says that the future was handed to its waiter.
+            # As asyncio.Task does: acknowledges that the future was yielded to its waiter.
             awaited._asyncio_future_blocking = False
             awaited.add_done_callback(self._resume)
 
@@ -465,7 +450,7 @@ class Connection:
         try:
             awaited = next(answering, _DONE)
         except BaseException:
-            # Not even the dispatcher's catch-all held it: this client must not wait for ever.
+            # Not an Exception, which the pipeline catches; the client must not wait for ever.
             self._answering = None
             self._server.in_flight -= 1
             self.abort()
@@ -490,8 +475,8 @@ class Connection:
         transport.write(request.response)
         self._drop_input()
         if self.phase is _LINGER and not self._is_half_closed:
-            # Closing at once would reset the connection under a client that is still sending, and
-            # it might never see the answer.
+            # Closing at once would reset the connection of a client that is still sending, which
+            # might then never see the answer.
             transport.write_eof()
         else:
             self.phase = _LINGER

@@ -45,12 +45,15 @@ class Head:
     """
 
     __slots__ = (
+        "authorization_start",
         "body_bytes",
         "content_type",
         "has_origin",
         "headers",
         "is_call",
         "is_encoded",
+        "is_own_call",
+        "is_plainly_signed",
         "method",
         "target",
         "trace",
@@ -64,8 +67,13 @@ class Head:
         self.is_call = method == b"POST" and (url == b"/" or url[:2] == b"/?")
         self.content_type = _json_content_type(headers.get(b"content-type", b""))
         self.target = headers.get(b"x-amz-target", b"")
+        # The targets of DynamoDB and DynamoDB Streams begin like this, those of neighbours never.
+        self.is_own_call = self.is_call and self.target.startswith(b"DynamoDB")
         self.has_origin = b"origin" in headers
         self.is_encoded = b"content-encoding" in headers
+        # The Authorization header without its signature: a client sends the same all day.
+        self.authorization_start = headers.get(b"authorization", b"")[:-SIGNATURE_BYTES]
+        self.is_plainly_signed = url == b"/" and b"x-amz-date" in headers
         # The W3C trace context, or else AWS's own form of it.
         self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
         # The length of the bodies of requests that share this head.

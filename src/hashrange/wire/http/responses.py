@@ -1,4 +1,4 @@
-"""Response heads: everything before the body, from templates that are rebuilt once a second.
+"""Renders responses; the head comes from a template that is rebuilt once a second.
 
 A head carries what AWS sends: `x-amzn-RequestId` (52 characters of [0-9A-V], unique per request)
 and `x-amz-crc32`, the checksum of the body that SDKs verify.
@@ -23,20 +23,33 @@ _REQUEST_ID_TAIL = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
 # Spelt out, because the standard library's table is slow to import.
 _PHRASES: Final = {
     200: "OK",
+    201: "Created",
     202: "Accepted",
+    204: "No Content",
     400: "Bad Request",
     403: "Forbidden",
     404: "Not Found",
+    405: "Method Not Allowed",
     408: "Request Timeout",
     409: "Conflict",
+    410: "Gone",
+    412: "Precondition Failed",
     413: "Payload Too Large",
+    415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
     500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
     503: "Service Unavailable",
+    504: "Gateway Timeout",
 }
 
 _Key = tuple[int, bytes, bool, bool]
 _Template = tuple[bytes, bytes, bytes, bytes]
-"""What stands before the length, before the request id, before the checksum, and behind it."""
+"""The bytes before the length, before the request id, before the checksum, and after it."""
 
 # The last two digits of the counter and what follows them.
 _REQUEST_ID_ENDS: Final = [b"%02X%b" % (low, _REQUEST_ID_TAIL) for low in range(256)]
@@ -44,7 +57,7 @@ _REQUEST_ID_ENDS: Final = [b"%02X%b" % (low, _REQUEST_ID_TAIL) for low in range(
 
 @final
 class ResponseWriter:
-    """Renders answers to bytes and names the requests."""
+    """Renders answers to bytes and generates request ids."""
 
     def __init__(self) -> None:
         # Ten random characters per process, then sixteen of a counter.
@@ -62,7 +75,7 @@ class ResponseWriter:
         return self._request_id_start + _REQUEST_ID_ENDS[low]
 
     def tick(self) -> None:
-        """Forget the rendered heads, whose Date is about to be out of date."""
+        """Drop the templates, because their Date is out of date."""
         self._templates.clear()
 
     def render(

@@ -17,10 +17,12 @@ from hashrange.wire.http.messages import (
     HttpRequest,
 )
 from hashrange.wire.http.responses import ResponseWriter
+from hashrange.wire.neighbour_codec import NeighbourCodec, find_call
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.protocols.json_codec import encode
 from hashrange.wire.protocols.rest_json import RestJson
 from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.services import Neighbours
 
 _PREFLIGHT_SECONDS: Final = 172800
 
@@ -41,6 +43,7 @@ class Router:
         self,
         pipeline: Pipeline,
         services: Iterable[Service],
+        neighbours: Neighbours,
         region: str,
         body_bytes_max: int = REQUEST_BODY_BYTES_MAX,
     ) -> None:
@@ -51,15 +54,27 @@ class Router:
         for service in services:
             by_protocol[service.protocol].append(service)
         self._pipeline = pipeline
+        self._neighbours = neighbours
         self._json = TargetJson(by_protocol["json"], body_bytes_max)
         self._rest = RestJson(by_protocol["rest-json"])
         self._health = HttpAnswer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode(), TEXT)
 
     def respond(self, request: HttpRequest) -> Coroutine[Any, Any, None]:
         """Return the coroutine that makes the response to a request."""
-        if request.head.is_call and request.refusal is None:
+        if request.refusal is not None:
+            return self._answer(request)
+        if request.head.is_own_call:
             return self._call(request)
-        return self._answer(request)
+        codec = find_call(self._neighbours, request)
+        if codec is not None:
+            return self._call_neighbour(request, codec)
+        return self._call(request) if request.head.is_call else self._answer(request)
+
+    async def _call_neighbour(self, request: HttpRequest, codec: NeighbourCodec) -> None:
+        """Answer a request to a neighbour service."""
+        request_id = self.writer.next_request_id()
+        answer = await self._pipeline.answer(request, codec, request_id)
+        self._render(request_id, request, answer)
 
     async def _call(self, request: HttpRequest) -> None:
         """Answer a request to `POST /`."""

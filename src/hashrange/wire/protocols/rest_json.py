@@ -44,12 +44,13 @@ _CAPITALISED: Final = frozenset(
 class _Path:
     """An operation with its compiled route."""
 
-    __slots__ = ("method", "operation", "pattern", "prefix")
+    __slots__ = ("method", "operation", "pattern", "prefix", "status")
 
     def __init__(self, operation: Operation, route: Route) -> None:
         self.operation = operation
         self.method = route.method.encode()
         self.pattern = re.compile(_PLACEHOLDER.sub(r"(?P<\1>[^/]+)", route.path))
+        self.status = route.status
         # The first part of the path, which no other protocol uses.
         self.prefix = f"/{route.path.split('/')[1]}/".encode()
 
@@ -65,7 +66,10 @@ class RestJson:
             for operation in service.operations.values()
             if operation.route is not None
         ]
-        self._prefixes = tuple({path.prefix: path.operation.service for path in self._paths})
+        self._prefixes = tuple({path.prefix for path in self._paths})
+        self._statuses = {
+            (path.operation.service.name, path.operation.name): path.status for path in self._paths
+        }
 
     def owns(self, url: bytes) -> bool:
         """Tell whether a request belongs to one of the services."""
@@ -98,12 +102,13 @@ class RestJson:
                 scope.service = known.operation.service.name
                 scope.operation = known.operation.name
                 return known.operation, match.groupdict()
+        scope.service = scope.operation = ""
         return None, {}
 
-    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
-        assert operation.route is not None
-        return HttpAnswer(operation.route.status, encode(response), PLAIN_JSON)
+        status = self._statuses[scope.service, scope.operation]
+        return HttpAnswer(status, encode(response), PLAIN_JSON)
 
     def encode_error(
         self, request: HttpRequest, scope: RequestScope, error: ClientError

@@ -39,6 +39,7 @@ class TargetJson:
             scope.service = operation.service.name
             scope.operation = operation.name
         else:
+            scope.service = ""
             scope.operation = head.target.rpartition(b".")[2].decode("latin-1")
         body = self._inflate(request) if head.is_encoded else request.body
         parameters = decode(body) if body else None
@@ -46,9 +47,9 @@ class TargetJson:
             raise UnknownOperationException
         return operation, parameters
 
-    def encode(self, request: HttpRequest, operation: Operation, response: Response) -> HttpAnswer:
+    def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
-        body = encode(response) if response else operation.empty_body
+        body = encode(response) if response else self._operations[request.head.target].empty_body
         return HttpAnswer(200, body, request.head.content_type or PLAIN_JSON)
 
     def encode_error(

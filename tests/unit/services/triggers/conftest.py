@@ -7,16 +7,24 @@ from typing import Any
 
 import pytest
 
+from hashrange import app
 from hashrange.app import Database
 from hashrange.clock import VirtualClock
-from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.model.triggers import FunctionRecord
 from hashrange.services.triggers import functions
 from hashrange.services.triggers.lanes import Outcome
 from tests.harness.calls import answer, scope_in
+from tests.harness.engines import memory_plays
 
 WORLD = ("000000000000", "us-east-1")
 WAIT_SECONDS_MAX = 10.0
+
+
+@pytest.fixture(autouse=True, params=["memory", "cluster"])
+def _engine(request):
+    """Run every test on both engines; one shard, since tests look for the order of changes."""
+    with memory_plays(request.param, shards=1):
+        yield
 
 
 class FakeTarget:
@@ -58,7 +66,7 @@ class World:
     """An engine that outlives the databases on it."""
 
     def __init__(self):
-        self.engine = MemoryEngine()
+        self.engine = vars(app)["MemoryEngine"]()
         self.clock = VirtualClock()
         self.targets = {}
         self.database: Any = None

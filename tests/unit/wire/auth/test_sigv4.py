@@ -142,14 +142,14 @@ def test_the_open_door_takes_any_key_and_tells_worlds_apart():
         credential = f"{key}/20260101/eu-west-1/dynamodb/aws4_request"
         request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
         for _ in range(2):
-            identity = door.authenticate(request, "dynamodb")
-            assert identity.world == (account, "eu-west-1")
+            caller = door.authenticate(request, "dynamodb")
+            assert caller.world == (account, "eu-west-1")
 
 
 def test_the_verifier_accepts_what_botocore_signs(verifier):
     for _ in range(2):
-        identity = verifier.authenticate(signed_request(), "dynamodb")
-        assert (identity.principal.access_key, identity.region) == ("AKID", "us-east-1")
+        caller = verifier.authenticate(signed_request(), "dynamodb")
+        assert (caller.access_key, caller.region) == ("AKID", "us-east-1")
 
 
 def test_the_verifier_accepts_a_signed_query_string(verifier):
@@ -167,7 +167,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
     url = prepared.url.removeprefix("http://localhost:8000")
     presigned = from_botocore(prepared, url)
     presigned.body = b""
-    assert verifier.authenticate(presigned, "dynamodb").principal.access_key == "AKID"
+    assert verifier.authenticate(presigned, "dynamodb").access_key == "AKID"
     presigned.body = b"{}"
     assert refusal(verifier, presigned)[0] == "InvalidSignatureException"
 
@@ -175,7 +175,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
 def test_an_account_may_be_given_to_a_key():
     credential = Credential("AKID", "secret", account="123456789012")
     verifier = Verifier({"AKID": credential}, SystemClock())
-    assert verifier.authenticate(signed_request(), "dynamodb").principal.account == "123456789012"
+    assert verifier.authenticate(signed_request(), "dynamodb").account == "123456789012"
 
 
 def test_a_wrong_secret_is_refused(verifier):
@@ -218,10 +218,7 @@ def test_an_unknown_key_is_refused():
 def test_a_session_token_has_to_be_the_right_one():
     credential = Credential("AKID", "secret", token="token")
     verifier = Verifier({"AKID": credential}, SystemClock())
-    assert (
-        verifier.authenticate(signed_request(token="token"), "dynamodb").principal.access_key
-        == "AKID"
-    )
+    assert verifier.authenticate(signed_request(token="token"), "dynamodb").access_key == "AKID"
     for token in (None, "other"):
         code, _ = refusal(verifier, signed_request(token=token))
         assert code == "UnrecognizedClientException"

@@ -1,0 +1,1 @@
+"""Public designs, declared with the toolkit."""

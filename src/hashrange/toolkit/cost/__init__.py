@@ -1,0 +1,1 @@
+"""What a design consumes and what it costs: capacity units per call, traffic, prices, plans."""

@@ -1,0 +1,77 @@
+"""A repository: the everyday operations on one entity, without declaring a pattern for each.
+
+users = Repository(shop.bound, user)
+users.create(User("7", "a@b")); users.get(user_id="7"); users.update({"user_id": "7"},
+name="Al")
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar, final
+
+from hashrange.toolkit.bound import BoundDesign
+from hashrange.toolkit.client.pages import Pages
+from hashrange.toolkit.design.entities import Entity
+from hashrange.toolkit.design.patterns import AccessPattern, Operation, SortCondition
+from hashrange.toolkit.errors import DesignError, NotFound
+
+Model = TypeVar("Model")
+
+
+@final
+class Repository(Generic[Model]):
+    """Operations on the records of one entity of a bound design."""
+
+    def __init__(self, bound: BoundDesign, entity: Entity[Model]) -> None:
+        self._bound = bound
+        self._entity = bound.design.entity(entity.name)
+
+    def get(self, *, consistent: bool = False, **key: Any) -> Model | None:
+        """Return the record with a key, or None."""
+        found: Model | None = self._call("get", {**key, "consistent": consistent})
+        return found
+
+    def require(self, *, consistent: bool = False, **key: Any) -> Model:
+        """Return the record with a key; NotFound if there is none."""
+        found = self.get(consistent=consistent, **key)
+        if found is None:
+            raise NotFound(f"there is no {self._entity.name} with {key}")
+        return found
+
+    def create(self, record: Model) -> Model:
+        """Write a record that must not exist."""
+        created: Model = self._call("create", {"record": record})
+        return created
+
+    def save(self, record: Model) -> Model:
+        """Write a record over the one that may be there."""
+        saved: Model = self._call("put", {"record": record})
+        return saved
+
+    def update(self, key: dict[str, Any], **changes: Any) -> Model:
+        """Set attributes of a record; index keys, version and unique values follow."""
+        if not changes:
+            raise DesignError("an update needs something to change")
+        version = self._entity.version
+        expected = {version: changes.pop(version)} if version in changes else {}
+        text = "SET " + ", ".join(f"#{name} = :{name}" for name in changes)
+        updated: Model = self._call("update", {**key, **changes, **expected}, update=text)
+        return updated
+
+    def delete(self, **key: Any) -> Model | None:
+        """Delete a record; return it, or None if there was none."""
+        deleted: Model | None = self._call("delete", key)
+        return deleted
+
+    def collection(self, *, limit: int | None = None, **partition: Any) -> Pages[Model]:
+        """Return the records that share a partition key."""
+        table = self._bound.design.table(self._entity.table)
+        sort = table.sort and self._entity.required_template(table.sort.name)
+        condition = SortCondition("begins_with", sort.prefix) if sort and sort.prefix else None
+        pages: Pages[Model] = self._call("query", {**partition, "limit": limit}, sort_key=condition)
+        return pages
+
+    def _call(self, operation: Operation, arguments: dict[str, Any], **parts: Any) -> Any:
+        name = f"{self._entity.name}_{operation}"
+        pattern = AccessPattern(name, operation, (self._entity.name,), **parts)
+        return self._bound.call(self._bound.design.completed(pattern), (), arguments)

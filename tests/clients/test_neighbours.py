@@ -1,0 +1,78 @@
+"""Neighbour services with the AWS CLI and the SDKs for JavaScript, Go and Java.
+
+`make clients`, `make clients-go` and `make clients-java` run those that need something installed.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+PACKAGES = ("@aws-sdk/client-cloudwatch@3", "@aws-sdk/client-sts@3")
+GO_MODULE = "module neighbours\n\ngo 1.22\n"
+
+
+@pytest.fixture
+def aws(environment):
+    """Run `aws ...`; returns its JSON, or its complaint when it fails."""
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "awscli", *arguments, "--output", "json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
+
+    return run
+
+
+def test_the_cli_is_told_who_calls(aws):
+    identity = aws("sts", "get-caller-identity")
+    assert identity["Arn"] == f"arn:aws:iam::{identity['Account']}:root"
+
+
+def test_the_cli_lists_no_metrics_and_is_refused_what_is_not_served(aws):
+    assert aws("cloudwatch", "list-metrics", "--namespace", "AWS/DynamoDB") == {"Metrics": []}
+    assert "UnknownOperationException" in aws("cloudwatch", "list-dashboards")
+    assert "InvalidAction" in aws("iam", "list-users")
+
+
+@pytest.mark.npm
+def test_the_sdk_for_javascript(tool_directory, environment):
+    home = tool_directory("javascript-sdk-3-neighbours")
+    if not (home / "complete").exists():
+        (home / "package.json").write_text('{"private": true}')
+        flags = ["--no-audit", "--no-fund", "--no-package-lock", "--silent"]
+        subprocess.run(["npm", "install", *flags, *PACKAGES], cwd=home, check=True)
+        (home / "complete").touch()
+    script = shutil.copy(HERE / "neighbours.mjs", home)
+    expect_success(["node", "--no-warnings", script], home, environment)
+
+
+@pytest.mark.go
+def test_the_sdk_for_go(tool_directory, environment):
+    home = tool_directory("go-sdk-2-neighbours")
+    shutil.copy(HERE / "go_neighbours" / "neighbours.go", home)
+    if not (home / "go.sum").exists():
+        (home / "go.mod").write_text(GO_MODULE)
+        subprocess.run(["go", "mod", "tidy"], cwd=home, check=True)
+    subprocess.run(["go", "build", "-o", "neighbours", "."], cwd=home, check=True)
+    expect_success([home / "neighbours"], home, environment)
+
+
+@pytest.mark.java
+def test_the_sdk_for_java(tool_directory, environment):
+    home = tool_directory("java-sdk-2-neighbours")
+    shutil.copytree(HERE / "java_neighbours", home, dirs_exist_ok=True)
+    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+    subprocess.run(["mvn", "--quiet", "--batch-mode", copy], cwd=home, check=True)
+    program = ["-Dfile.encoding=UTF-8", "-cp", "target/dependency/*", "Neighbours.java"]
+    expect_success(["java", *program], home, environment)
+
+
+def expect_success(command, home, environment):
+    """Run a program, which ends with an error at the first surprise."""
+    done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,1 @@
+"""The toolkit, against an in-process Hashrange."""

@@ -1,0 +1,1 @@
+"""Access patterns run on generated data."""

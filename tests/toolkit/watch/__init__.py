@@ -1,0 +1,1 @@
+"""Live traffic and designs."""
