@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import final
 
+from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.operation import Context
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.clock import Clock
@@ -26,12 +27,22 @@ from hashrange.engine.sqlite.engine import (
     acquire_directory,
     wait_for_workers,
 )
+from hashrange.identities.administrator import make_administrator
+from hashrange.identities.store import IdentityStore
+from hashrange.identities.vault import Vault
 from hashrange.model.triggers import FunctionRecord, MappingRecord
-from hashrange.neighbours.registry import SERVICES
+from hashrange.neighbours.registry import make_services
+from hashrange.server_key import (
+    ServerKeyError,
+    default_key_file,
+    load_server_key,
+    volatile_key,
+)
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
 from hashrange.services.index_follower import IndexFollower
+from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
 from hashrange.services.transaction_recovery import TransactionRecovery
@@ -39,7 +50,9 @@ from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import REALISTIC, Catalog, Delays
 from hashrange.storage.triggers import TriggerStore
+from hashrange.wire.auth.accounts import DEFAULT_ACCOUNT
 from hashrange.wire.auth.credentials import CredentialsFileError, load_credentials
+from hashrange.wire.auth.key_rings import FixedKeys, StoredKeys
 from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
@@ -62,8 +75,13 @@ STREAMS_IDLE_SECONDS = 1.0
 _TOKENS_IDLE_SECONDS = 5.0
 _FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
+_TIDY_IDLE_SECONDS = 1.0
+# A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
+_SCRUB_IDLE_SECONDS = 3600.0
+_SCRUB_BUSY_SECONDS = 0.25
 # Between two chunks there is time for requests, also on an engine that never waits.
 _EXPIRY_BUSY_SECONDS = 0.001
+_TIDY_BUSY_SECONDS = 0.005
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
 
@@ -91,17 +109,42 @@ def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     return stack
 
 
-def make_stages(settings: Settings, clock: Clock) -> Stages:
-    """Return the stages of the request pipeline; signatures are verified if there are credentials.
-
-    There are no policies, no throughput limits and no recorder yet.
-    """
+def _load_fixed_keys(settings: Settings) -> FixedKeys:
+    """Return the credentials that the settings name."""
     if settings.credentials is None:
-        return Stages(OpenDoor())
+        return FixedKeys({})
     try:
-        return Stages(Verifier(load_credentials(settings.credentials), clock))
+        return FixedKeys(load_credentials(settings.credentials))
     except CredentialsFileError as error:
         raise StartError(str(error)) from error
+
+
+def make_identities(settings: Settings) -> IdentityStore:
+    """Return the store of identities; with authentication, the server's key is read at once."""
+    if settings.key_file is None and settings.in_memory:
+        return IdentityStore(Vault(volatile_key()))
+    path = settings.key_file or default_key_file(settings.data_dir)
+
+    def load() -> bytes:
+        return load_server_key(path, may_create=settings.key_file is None)
+
+    if settings.is_guarded:
+        try:
+            load()
+        except ServerKeyError as error:
+            raise StartError(str(error)) from error
+    return IdentityStore(Vault(load))
+
+
+def make_stages(settings: Settings, clock: Clock, identities: IdentityStore) -> Stages:
+    """Return the stages of the request pipeline: with authentication, policies decide.
+
+    There are no throughput limits and no recorder yet.
+    """
+    if not settings.is_guarded:
+        return Stages(OpenDoor())
+    keys = StoredKeys(identities, _load_fixed_keys(settings))
+    return Stages(Verifier(keys, clock), PolicyAuthoriser(identities))
 
 
 def open_engine(settings: Settings) -> Engine:
@@ -155,6 +198,7 @@ class Database:
         delays: Delays | None = None,
         *,
         stages: Stages | None = None,
+        is_shared: bool = False,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
         functions: Sequence[FunctionRecord] = (),
@@ -163,12 +207,13 @@ class Database:
         self.engine = engine
         self.clock = clock
         self._address = address
-        self.catalog = Catalog(engine, clock, delays)
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
+        self._scrub = Scrub(engine)
         self.trigger_store = TriggerStore(engine, functions)
         self._triggers = Triggers(
             engine,
@@ -203,6 +248,22 @@ class Database:
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
         ]
+        services.append(
+            Service(
+                "scrubbing",
+                self._scrub.step,
+                idle_seconds=_SCRUB_IDLE_SECONDS,
+                busy_seconds=_SCRUB_BUSY_SECONDS,
+            )
+        )
+        services.append(
+            Service(
+                "freeing dropped stores",
+                self.engine.tidy,
+                idle_seconds=_TIDY_IDLE_SECONDS,
+                busy_seconds=_TIDY_BUSY_SECONDS,
+            )
+        )
         if not self.engine.capabilities.indexes_in_step:
             services.append(
                 Service(
@@ -258,21 +319,35 @@ class Application:
         settings: Settings,
         stages: Stages,
         clock: Clock,
+        identities: IdentityStore | None = None,
     ) -> None:
         self._settings = settings
         self._stages = stages
         self._clock = clock
+        self._identities = identities or make_identities(settings)
+        # The access key of an administrator that this process made.
+        self.administrator: tuple[str, str] | None = None
         self._database: Database | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
+        engine = open_engine(settings)
+        identities = self._identities
+        identities.open(engine)
+        if settings.is_guarded and not await identities.is_key_right():
+            raise StartError("The key file is not the key that the secrets here were sealed with.")
+        if settings.auth:
+            self.administrator = await make_administrator(
+                identities, DEFAULT_ACCOUNT, self._clock.now()
+            )
         database = Database(
-            open_engine(settings),
+            engine,
             self._clock,
             delays_of(settings),
             stages=self._stages,
+            is_shared=settings.is_guarded,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
             functions=settings.functions,
@@ -280,13 +355,13 @@ class Application:
         )
         self._database = database
         bounds = bounds_of(settings)
-        is_private = is_loopback(settings.host) or settings.credentials is not None
+        is_private = is_loopback(settings.host) or settings.is_guarded
         functions = lambda_service(database.trigger_store, is_private=is_private)
         services = (DYNAMODB, STREAMS, functions)
         router = Router(
             database.pipeline,
             services,
-            Neighbours(SERVICES),
+            Neighbours(make_services(identities)),
             _HEALTH_REGION,
             bounds.body_bytes_max,
         )

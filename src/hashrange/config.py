@@ -95,6 +95,16 @@ OPTIONS: Final = (
         highest=604_800,
     ),
     Option("credentials", Kind.PATH, "TOML file of access keys; signatures are verified with it"),
+    Option(
+        "auth",
+        Kind.SWITCH,
+        "verify signatures and obey IAM policies; the first start makes an administrator",
+    ),
+    Option(
+        "key-file",
+        Kind.PATH,
+        "file with the server's key, which protects secrets; made beside the data if it is not set",
+    ),
     Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
     Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
     Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
@@ -124,6 +134,8 @@ class Settings:
     realistic: bool = False
     ttl_delay: float = 0.0
     credentials: Path | None = None
+    auth: bool = False
+    key_file: Path | None = None
     insecure: bool = False
     max_connections: int = 4096
     max_in_flight: int = 8192
@@ -134,6 +146,11 @@ class Settings:
     # Only in a file; see trigger_settings.
     functions: tuple[FunctionRecord, ...] = ()
     triggers: tuple[MappingRecord, ...] = ()
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether signatures are verified."""
+        return self.auth or self.credentials is not None
 
 
 def default_of(option: Option) -> object:
@@ -185,7 +202,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials"):
+    for name in ("data_dir", "credentials", "key_file"):
         if name in values:
             # A path in a file is meant from where the file is, not from where the server starts.
             values[name] = path.absolute().parent / values[name]
@@ -290,11 +307,11 @@ def _check_contradictions(source: Mapping[str, Any]) -> None:
 def _check_agreement(settings: Settings) -> None:
     if settings.in_memory and settings.workers > 1:
         raise SettingsError("in-memory needs a single worker: processes do not share memory.")
-    if not is_loopback(settings.host) and settings.credentials is None and not settings.insecure:
+    if not is_loopback(settings.host) and not settings.is_guarded and not settings.insecure:
         raise SettingsError(
             f"Host {settings.host} can be reached from other machines, and without credentials "
-            "anybody could read and change the data. Give --credentials FILE, or --insecure if "
-            "that is what you want."
+            "anybody could read and change the data. Give --auth or --credentials FILE, or "
+            "--insecure if that is what you want."
         )
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

@@ -73,6 +73,10 @@ class UnrecognizedClientException(ClientError):
     prefix = _CORAL_SERVICE
 
 
+class ExpiredTokenException(ClientError):
+    prefix = _CORAL_SERVICE
+
+
 class AccessDeniedException(ClientError):
     prefix = _CORAL_SERVICE
 
@@ -86,6 +90,10 @@ class ResourceNotFoundException(ClientError):
 
 
 class ResourceInUseException(ClientError):
+    pass
+
+
+class PolicyNotFoundException(ClientError):
     pass
 
 

@@ -91,6 +91,18 @@ CAPACITY_DECREASES_PER_DAY_MAX: Final = 27
 # Time to live.
 EXPIRED_SECONDS_MAX: Final = 157_766_400  # five years; what expired longer ago is left alone
 
+# Policies.
+POLICY_PATTERNS_CACHED_MAX: Final = 4096  # patterns with their variables filled in, per process
+POLICY_DECISIONS_CACHED_MAX: Final = 4096  # actions and resources remembered per principal
+POLICY_STATEMENTS_MAX: Final = 1000  # cannot be reached within the bytes of a document
+MANAGED_POLICY_CHARACTERS_MAX: Final = 6144  # without white space, as the next four
+USER_POLICIES_CHARACTERS_MAX: Final = 2048  # all inline policies of a user together
+ROLE_POLICIES_CHARACTERS_MAX: Final = 10_240
+GROUP_POLICIES_CHARACTERS_MAX: Final = 5120
+TRUST_POLICY_CHARACTERS_MAX: Final = 2048
+SESSION_POLICY_CHARACTERS_MAX: Final = 2048
+RESOURCE_POLICY_BYTES_MAX: Final = 20_480  # white space included
+
 # Requests to neighbour services.
 CALL_BODY_BYTES_MAX: Final = 2_097_152  # of the protocols without payloads: JSON, CBOR and query
 CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps

@@ -1,9 +1,10 @@
 """Runs one server process, or several worker processes that share a port.
 
 With one worker, the process itself serves. With more, the parent serves nothing: it reserves the
-port and the data directory, forks the workers, starts a dead one again, hands signals on, and
-stops all within a deadline. The worker that has the lease runs the background services too. Workers
-watch a pipe that only the parent holds open, so they stop when the parent is killed.
+port and the data directory, forks the workers, starts a dead one again, kills one that hangs (it
+may have the turn to write), hands signals on, and stops all within a deadline. The worker that has
+the lease runs the background services too. Workers watch a pipe that only the parent holds open, so
+they stop when the parent is killed.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ import uvloop
 from hashrange.app import (
     Application,
     StartError,
+    make_identities,
     make_stages,
     reserve_data,
     wait_for_last_server,
 )
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
+from hashrange.heartbeat import LOOK_SECONDS, Heartbeats
 from hashrange.wire.http.listener import SharedListener
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
@@ -59,10 +62,11 @@ def serve(settings: Settings, announce: Announce) -> None:
     """Serve until a signal says stop; raises StartError when that cannot begin."""
     _raise_file_limit()
     clock = SystemClock()
-    stages = make_stages(settings, clock)
+    identities = make_identities(settings)
+    stages = make_stages(settings, clock, identities)
 
     def make_application() -> Application:
-        return Application(settings, stages, clock)
+        return Application(settings, stages, clock, identities)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
@@ -81,6 +85,7 @@ def _run_process(
     listener: SharedListener,
     on_ready: Callable[[], None],
     parent: int | None = None,
+    on_running: Callable[[asyncio.AbstractEventLoop], None] | None = None,
 ) -> None:
     """Serve in this process; `parent` is a pipe that ends when the parent process does."""
 
@@ -88,6 +93,8 @@ def _run_process(
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         await application.start(listener)
+        if application.administrator is not None:
+            _show_administrator(*application.administrator)
         if parent is None:
             for number in _STOP_SIGNALS:
                 loop.add_signal_handler(number, _stop_or_quit, stop)
@@ -96,6 +103,8 @@ def _run_process(
             loop.add_reader(parent, stop.set)
         _calm_collector()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        if on_running is not None:
+            on_running(loop)
         on_ready()
         await stop.wait()
         if parent is not None:
@@ -104,6 +113,16 @@ def _run_process(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
+
+
+def _show_administrator(access_key_id: str, secret: str) -> None:
+    """Print the keys of a new administrator, which are shown this once and kept nowhere."""
+    sys.stdout.write(
+        "This server had no users; it made the administrator 'admin'. Its keys, shown only now:\n"
+        f"  AWS_ACCESS_KEY_ID={access_key_id}\n"
+        f"  AWS_SECRET_ACCESS_KEY={secret}\n"
+    )
+    sys.stdout.flush()
 
 
 def _stop_or_quit(stop: asyncio.Event) -> None:
@@ -139,6 +158,7 @@ class _Supervisor:
         self._make_application = make_application
         self._listener = listener
         self._workers: dict[int, _Worker] = {}
+        self._heartbeats = Heartbeats(settings.workers)
         self._ready_read, self._ready_write = os.pipe()
         self._alive_read, self._alive_write = os.pipe()
 
@@ -158,6 +178,7 @@ class _Supervisor:
     def _start(self, index: int, early_deaths: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        self._heartbeats.start(index)
         pid = os.fork()
         if pid == 0:
             self._be_worker(index)
@@ -176,6 +197,7 @@ class _Supervisor:
                 self._listener,
                 lambda: _write_byte(self._ready_write),
                 parent=self._alive_read,
+                on_running=lambda loop: self._heartbeats.beat(index, loop),
             )
             status = 0
         except StartError as error:
@@ -205,15 +227,29 @@ class _Supervisor:
         return True
 
     def _watch(self) -> None:
-        """Start dead workers again until told to stop."""
+        """Start dead workers again until told to stop, and kill those that hang."""
+        look_at = time.monotonic() + LOOK_SECONDS
         while True:
-            received = signal.sigwaitinfo(_WATCHED_SIGNALS)
+            seconds = max(0.0, look_at - time.monotonic())
+            received = signal.sigtimedwait(_WATCHED_SIGNALS, seconds)
+            if received is None:
+                look_at = time.monotonic() + LOOK_SECONDS
+                self._kill_hanging()
+                continue
             if received.si_signo in _STOP_SIGNALS:
                 return
             for index, worker in list(self._workers.items()):
                 pid, status = os.waitpid(worker.pid, os.WNOHANG)
                 if pid:
                     self._restart(index, worker, status)
+
+    def _kill_hanging(self) -> None:
+        """Kill workers that hang. A process that was killed cannot wake up and commit."""
+        for index, worker in self._workers.items():
+            if self._heartbeats.hangs(index):
+                _LOGGER.error("worker %d (process %d) hangs; killing it", index, worker.pid)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)
 
     def _restart(self, index: int, worker: _Worker, status: int) -> None:
         del self._workers[index]

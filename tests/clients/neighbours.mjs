@@ -6,13 +6,14 @@ import {
   ListDashboardsCommand,
   ListMetricsCommand,
 } from "@aws-sdk/client-cloudwatch";
-import { GetCallerIdentityCommand, GetSessionTokenCommand, STSClient } from "@aws-sdk/client-sts";
+import { DecodeAuthorizationMessageCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 
 const sts = new STSClient({});
 const identity = await sts.send(new GetCallerIdentityCommand({}));
 assert.match(identity.Arn, /^arn:aws:iam::\d{12}:root$/);
 assert.ok(identity.$metadata.requestId);
-await assert.rejects(sts.send(new GetSessionTokenCommand({})), { name: "InvalidAction" });
+const unserved = new DecodeAuthorizationMessageCommand({ EncodedMessage: "x" });
+await assert.rejects(sts.send(unserved), { name: "InvalidAction" });
 
 const cloudwatch = new CloudWatchClient({});
 const listed = await cloudwatch.send(new ListMetricsCommand({ Namespace: "AWS/DynamoDB" }));

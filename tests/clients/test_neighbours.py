@@ -36,7 +36,7 @@ def test_the_cli_is_told_who_calls(aws):
 def test_the_cli_lists_no_metrics_and_is_refused_what_is_not_served(aws):
     assert aws("cloudwatch", "list-metrics", "--namespace", "AWS/DynamoDB") == {"Metrics": []}
     assert "UnknownOperationException" in aws("cloudwatch", "list-dashboards")
-    assert "InvalidAction" in aws("iam", "list-users")
+    assert "InvalidAction" in aws("iam", "list-server-certificates")
 
 
 @pytest.mark.npm

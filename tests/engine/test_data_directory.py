@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from zlib import crc32
 
 import apsw
 import pytest
@@ -35,10 +36,8 @@ def test_a_directory_is_made_with_its_parents_for_its_owner_only(tmp_path: Path)
     path = tmp_path / "some" / "data"
     acquire_directory(path).release()
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
-    umask = os.umask(0)
-    os.umask(umask)
     for file in path.iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) & umask & 0o077 == 0
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
     connection = apsw.Connection(str(path / DATABASE_NAME))
     assert connection.pragma("application_id") == APPLICATION_ID
     assert connection.pragma("user_version") == FORMAT_VERSION
@@ -330,12 +329,20 @@ def test_the_database_has_the_tables_that_are_documented(tmp_path: Path) -> None
     asyncio.run(write())
     lock.release()
     connection = apsw.Connection(str(tmp_path / DATABASE_NAME))
-    assert connection.execute("SELECT id, counter, fence FROM meta").fetchall() == [(0, 1, 0)]
-    assert connection.execute("SELECT * FROM spaces").fetchall() == [("t1", 4, 1)]
-    tallies = connection.execute("SELECT * FROM tallies").fetchall()
-    assert tallies == [("t1", 0, 0), ("t1.c", 0, 0)]
-    assert connection.execute('SELECT * FROM "store_t1.c"').fetchall() == [(b"k", b"v")]
-    appended = connection.execute("SELECT * FROM store_t1").fetchall()
+    meta = connection.execute("SELECT id, counter, layout, sum, fence FROM meta").fetchall()
+    assert meta == [(0, 1, 3, crc32(b"0\x001\x003\x00"), 0)]
+    spaces = connection.execute("SELECT space, version, sequence, sum FROM spaces").fetchall()
+    assert spaces == [("t1", 4, 1, crc32(b"t1\x004\x001\x00"))]
+    tallies = connection.execute("SELECT store, rows, bytes, sum FROM tallies").fetchall()
+    assert tallies == [
+        ("t1", 0, 0, crc32(b"t1\x000\x000\x00")),
+        ("t1.c", 0, 0, crc32(b"t1.c\x000\x000\x00")),
+    ]
+    start = crc32(b"k", crc32(b"t1.c"))
+    row_sum = (start & 0x7FFFFFFF) << 32 | crc32(b"v", start)
+    rows = connection.execute('SELECT key, sum, value FROM "store_t1.c"').fetchall()
+    assert rows == [(b"k", row_sum, b"v")]
+    appended = connection.execute("SELECT key, value FROM store_t1").fetchall()
     assert appended == [(b"p" + (1).to_bytes(8, "big"), b"")]
     connection.close()
 

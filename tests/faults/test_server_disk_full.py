@@ -100,6 +100,18 @@ def test_a_full_disk_is_told_and_costs_nothing(tmp_path: Path) -> None:
     assert set(messages) == {NO_ROOM}
 
 
+def test_a_full_disk_is_logged_once_a_minute(tmp_path: Path) -> None:
+    marker = tmp_path / "full"
+    command = ("-m", "tests.faults.full_disk", str(marker))
+    with serving(tmp_path, command=command) as (served, connection):
+        marker.touch()
+        for number in range(50):
+            assert connection.call("PutItem", put(number)).message == NO_ROOM
+        lines = served.messages().count("no room left in storage")
+        assert 1 <= lines <= 2  # at most one of each worker
+        marker.unlink()
+
+
 def test_a_file_that_cannot_grow_is_told_and_costs_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as (served, connection):
 

@@ -61,8 +61,12 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
     [
         ("cloudwatch", lambda c: c.list_dashboards(), ("UnknownOperationException", 400)),
         ("kms", lambda c: c.list_keys(), ("UnknownOperationException", 400)),
-        ("sts", lambda c: c.get_session_token(), ("InvalidAction", 400)),
-        ("iam", lambda c: c.list_users(), ("InvalidAction", 400)),
+        (
+            "sts",
+            lambda c: c.decode_authorization_message(EncodedMessage="x"),
+            ("InvalidAction", 400),
+        ),
+        ("iam", lambda c: c.list_server_certificates(), ("InvalidAction", 400)),
         ("sns", lambda c: c.list_topics(), ("InvalidAction", 400)),
         ("ec2", lambda c: c.describe_instances(), ("InvalidAction", 400)),
         ("s3", lambda c: c.list_buckets(), ("NotImplemented", 501)),

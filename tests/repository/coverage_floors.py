@@ -15,9 +15,9 @@ from coverage import Coverage
 # Percent, about one below what was measured. A floor is raised, not lowered.
 FLOORS = {
     "api": 95.9,
-    "expressions": 94.2,
-    "model": 97.2,
-    "storage": 90.1,
+    "expressions": 95.3,
+    "model": 97.9,
+    "storage": 94.0,
     "total": 94.1,
 }
 WORST_SHOWN = 10

@@ -13,7 +13,9 @@ import uvloop
 from hashrange.api.operation import Operation, Service
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageFullError, ValidationException
-from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
+from hashrange.wire.auth.accounts import account_of
+from hashrange.wire.auth.key_rings import Credential, FixedKeys, root_grants
+from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
@@ -72,8 +74,11 @@ class RunningServer:
         self.port = listening.getsockname()[1]
         authenticator: Any = OpenDoor()
         if self.credentials:
-            keys = {key: Credential(key, secret) for key, secret in self.credentials.items()}
-            authenticator = Verifier(keys, SystemClock())
+            keys = {
+                key: Credential(key, secret, root_grants(account_of(key)))
+                for key, secret in self.credentials.items()
+            }
+            authenticator = Verifier(FixedKeys(keys), SystemClock())
         pipeline = Pipeline(Stages(authenticator), _make_context)
         services, neighbours = [self._service()], Neighbours([])
         router = Router(pipeline, services, neighbours, "us-east-1", self.bounds.body_bytes_max)

@@ -31,6 +31,11 @@ from hashrange.api.tables.other_operations import (
     describe_table,
     list_tables,
 )
+from hashrange.api.tables.resource_policies import (
+    delete_resource_policy,
+    get_resource_policy,
+    put_resource_policy,
+)
 from hashrange.api.tables.tags import list_tags_of_resource, tag_resource, untag_resource
 from hashrange.api.tables.time_to_live import describe_time_to_live, update_time_to_live
 from hashrange.api.tables.update_table import update_table
@@ -47,6 +52,7 @@ DYNAMODB: Final = Service(
         Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
         Operation("CreateTable", requests.CREATE_TABLE, create_table),
         Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
+        Operation("DeleteResourcePolicy", requests.DELETE_RESOURCE_POLICY, delete_resource_policy),
         Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
@@ -57,9 +63,11 @@ DYNAMODB: Final = Service(
             "ExecuteTransaction", statement_requests.EXECUTE_TRANSACTION, execute_transaction
         ),
         Operation("GetItem", requests.GET_ITEM, get_item, is_read=True),
+        Operation("GetResourcePolicy", requests.GET_RESOURCE_POLICY, get_resource_policy),
         Operation("ListTables", requests.LIST_TABLES, list_tables),
         Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
         Operation("PutItem", requests.PUT_ITEM, put_item),
+        Operation("PutResourcePolicy", requests.PUT_RESOURCE_POLICY, put_resource_policy),
         Operation("Query", requests.QUERY, query, is_read=True),
         Operation("Scan", requests.SCAN, scan, is_read=True),
         Operation("TagResource", requests.TAG_RESOURCE, tag_resource, empty_body=b""),

@@ -14,6 +14,7 @@ from hashrange.api.operation import Context
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
+from hashrange.policies.evaluation import Grants
 
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
@@ -24,12 +25,19 @@ class Caller:
     """The sender of a request: its principal, and the region and service it signed for.
 
     `world` is account and region: the tables of one world are isolated from those of all others.
+    `grants` are the caller's policies; None on a server that has none, where all is allowed.
     """
 
-    __slots__ = ("access_key", "account", "arn", "region", "signing_name", "world")
+    __slots__ = ("access_key", "account", "arn", "grants", "region", "signing_name", "world")
 
     def __init__(
-        self, access_key: str, account: str, arn: str, region: str, signing_name: str
+        self,
+        access_key: str,
+        account: str,
+        arn: str,
+        region: str,
+        signing_name: str,
+        grants: Grants | None = None,
     ) -> None:
         self.access_key = access_key
         self.account = account
@@ -37,6 +45,7 @@ class Caller:
         self.region = region
         self.signing_name = signing_name
         self.world = (account, region)
+        self.grants = grants
 
 
 NOBODY: Final = Caller("", "", "", "", "")
@@ -133,6 +142,16 @@ class RequestScope:
     def source_address(self) -> str:
         """The IP address of the client; empty inside one process."""
         return self.peer.address
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the connection uses TLS."""
+        return self.peer.is_secure
+
+    @property
+    def grants(self) -> Grants | None:
+        """The caller's policies; None on a server that has none."""
+        return self.caller.grants
 
     @property
     def clock(self) -> Clock:

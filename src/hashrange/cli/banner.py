@@ -34,7 +34,9 @@ def greeting(settings: Settings, host: str, port: int) -> str:
         data = "in memory, gone when the server stops"
     else:
         data = str(settings.data_dir.absolute())
-    if settings.credentials is not None:
+    if settings.auth:
+        keys, arguments = "those of the users of this server (see: aws iam)", ""
+    elif settings.credentials is not None:
         keys, arguments = f"those of {settings.credentials}", ""
     else:
         keys = "any, for example AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from types import TracebackType
 from typing import final
+
+_ExceptionInformation = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
 
 
 def set_up_logging(level: str, form: str) -> None:
@@ -14,12 +19,37 @@ def set_up_logging(level: str, form: str) -> None:
     if form == "json":
         handler.setFormatter(_JsonFormatter())
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        handler.setFormatter(_PlainFormatter("%(asctime)s %(levelname)s %(message)s"))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
     # Messages of the event loop itself do not help operators.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+@final
+class _PlainFormatter(logging.Formatter):
+    """Renders a record for people.
+
+    What a client sent may be part of a message. Control characters in it could forge lines or
+    drive a terminal, so they are written as escapes; only a traceback has lines of its own.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        return _visible(super().formatMessage(record))
+
+    def formatException(self, ei: _ExceptionInformation) -> str:  # noqa: N802 - logging's name
+        return "\n".join(_visible(line) for line in super().formatException(ei).split("\n"))
+
+
+def _visible(text: str) -> str:
+    """Return a text with its control characters as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 @final

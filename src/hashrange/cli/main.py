@@ -32,6 +32,11 @@ _METAVARS = {
     Kind.SECONDS: "SECONDS",
 }
 
+_MAINTENANCE = {
+    "check": "check the data directory of a stopped server",
+    "repair": "repair the data directory of a stopped server",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
@@ -40,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(triggers.run(given))
     if given.command == "design":
         sys.exit(design.run(given))
+    if given.command in ("check", "repair"):
+        sys.exit(_maintain(given.command, given.directory))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
     assert flags.pop("command") == "serve"
     sys.exit(_serve(flags))
@@ -64,6 +71,9 @@ def build_parser() -> argparse.ArgumentParser:
         _add_flag(serve, option)
     triggers.add_commands(commands)
     design.add_commands(commands)
+    for name, purpose in _MAINTENANCE.items():
+        command = commands.add_parser(name, help=purpose, description=purpose.capitalize() + ".")
+        command.add_argument("directory", metavar="DIR", help="data directory of a stopped server")
     return parser
 
 
@@ -95,6 +105,27 @@ def _serve(flags: dict[str, object]) -> int:
     except StartError as error:
         return _complain(error, status=1)
     return 0
+
+
+def _maintain(command: str, directory: str) -> int:
+    from hashrange.cli.logs import set_up_logging
+    from hashrange.maintenance import MaintenanceError, check, repair
+
+    set_up_logging("critical", "human")
+    action = check if command == "check" else repair
+    try:
+        problems = action(directory, _print, _print_progress)
+    except MaintenanceError as error:
+        return _complain(error, status=1)
+    return 1 if problems else 0
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def _print_progress(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _complain(error: Exception, *, status: int) -> int:

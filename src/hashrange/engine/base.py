@@ -216,6 +216,12 @@ class Engine(Protocol):
     async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
         """Return the sums of the tallies written in a space under a name: rows and bytes."""
 
+    async def tidy(self) -> bool:
+        """Do a small piece of work that the engine has put off; return whether there was any.
+
+        Called by the process that does the background work, again and again.
+        """
+
     def appended(self, space: str) -> int:
         """Return a mark that differs whenever something was appended to a space; may lag."""
 

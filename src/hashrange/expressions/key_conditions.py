@@ -87,6 +87,11 @@ class KeyCondition:
         """The attributes it has conditions on."""
         return frozenset(self._tests)
 
+    def equal_to(self, attribute: str) -> Value | None:
+        """Return the value that an attribute must be equal to, if there is one."""
+        test = self._tests.get(attribute)
+        return test.operands[0] if test is not None and test.operator == "=" else None
+
     def bind(
         self,
         partition: tuple[KeyPart, ...],

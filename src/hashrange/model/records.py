@@ -92,6 +92,14 @@ class TimeToLive:
 
 
 @dataclass(slots=True)
+class ResourcePolicy:
+    """A policy document of a table or stream, as it is shown, and the id of its revision."""
+
+    document: str
+    revision: str
+
+
+@dataclass(slots=True)
 class TableRecord:
     """A table with all its settings."""
 
@@ -121,6 +129,8 @@ class TableRecord:
     time_to_live: TimeToLive | None = None
     stream: StreamRecord | None = None  # the latest, which may have been disabled
     version: int = 0  # counts the changes that requests can see
+    policy: ResourcePolicy | None = None
+    stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
 
     @property
     def arn(self) -> str:
@@ -218,6 +228,12 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         members["time_to_live"] = TimeToLive(**members["time_to_live"])
     if members.get("stream") is not None:
         members["stream"] = stream_record(members["stream"])
+    if members.get("policy") is not None:
+        members["policy"] = ResourcePolicy(**members["policy"])
+    members["stream_policies"] = {
+        label: ResourcePolicy(**policy)
+        for label, policy in members.get("stream_policies", {}).items()
+    }
     return TableRecord(**members)
 
 
@@ -234,7 +250,7 @@ def make_table(record: TableRecord) -> Table:
     for index in indexes:
         names.extend(index.key_names)
     setting = record.time_to_live
-    return Table(
+    table = Table(
         record.name,
         id=record.id,
         account=record.account,
@@ -249,6 +265,12 @@ def make_table(record: TableRecord) -> Table:
         shards=record.shards,
         stream=_make_log(record.stream),
     )
+    table.policy = None if record.policy is None else record.policy.document
+    table.stream_policies = {
+        label: policy.document for label, policy in record.stream_policies.items()
+    }
+    table.tags = {name.lower(): value for name, value in record.tags.items()}
+    return table
 
 
 def _make_log(stream: StreamRecord | None) -> StreamLog | None:

@@ -125,13 +125,16 @@ class Table:
         "name",
         "partition",
         "parts",
+        "policy",
         "queue_store",
         "region",
         "shards",
         "sort",
         "store",
         "stream",
+        "stream_policies",
         "string_names",
+        "tags",
         "time_to_live",
     )
 
@@ -187,3 +190,8 @@ class Table:
         self.queue_store = ""
         # The table version that this object was built from; decisions are fenced by it.
         self.fences = ((store, version),)
+        # Its resource policy, those of its streams by label, and its tags by names in lower case:
+        # set by `make_table`, for those who decide about access.
+        self.policy: str | None = None
+        self.stream_policies: dict[str, str] = {}
+        self.tags: dict[str, str] = {}

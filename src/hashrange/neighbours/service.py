@@ -12,6 +12,7 @@ from typing import Any, Protocol, final
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import ClientError
+from hashrange.policies.evaluation import Grants
 
 Parameters = dict[str, Any]
 Result = dict[str, Any]
@@ -37,6 +38,12 @@ class Scope(Protocol):
 
     @property
     def source_address(self) -> str: ...
+
+    @property
+    def is_secure(self) -> bool: ...
+
+    @property
+    def grants(self) -> Grants | None: ...
 
     @property
     def service(self) -> str: ...

@@ -14,7 +14,13 @@ from time import monotonic
 from typing import Final, final
 
 from hashrange.engine.base import Engine, Lease
-from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
+from hashrange.errors import (
+    CorruptionError,
+    EngineError,
+    StorageFullError,
+    UnknownOutcomeError,
+)
+from hashrange.log_pace import LogPace
 
 _LOGGER = logging.getLogger("hashrange.background")
 
@@ -34,7 +40,7 @@ Run = Callable[[], Awaitable[None]]
 class Service:
     """A service: its step, and the pauses after a step with and without work."""
 
-    __slots__ = ("_busy_seconds", "_idle_seconds", "_name", "_step", "due_at")
+    __slots__ = ("_busy_seconds", "_full_storage_pace", "_idle_seconds", "_name", "_step", "due_at")
 
     def __init__(
         self, name: str, step: Step, *, idle_seconds: float, busy_seconds: float = 0.0
@@ -43,12 +49,17 @@ class Service:
         self._step = step
         self._idle_seconds = idle_seconds
         self._busy_seconds = busy_seconds
+        self._full_storage_pace = LogPace()
         self.due_at = 0.0
 
     async def step(self) -> None:
         """Do a piece of work, and note when to do the next."""
         try:
             done = await self._step()
+        except StorageFullError as error:
+            if (remark := self._full_storage_pace.remark()) is not None:
+                _LOGGER.error("%s found no room in storage: %s%s", self._name, error, remark)
+            self.due_at = monotonic() + _RETRY_SECONDS
         except (CorruptionError, EngineError, UnknownOutcomeError):
             _LOGGER.exception("%s failed; it will be tried again", self._name)
             self.due_at = monotonic() + _RETRY_SECONDS

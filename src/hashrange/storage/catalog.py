@@ -60,6 +60,7 @@ _is_table: Final = re.compile(
     r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
     rf"[a-zA-Z0-9_.-]{{{TABLE_NAME_CHARACTERS_MIN},{TABLE_NAME_CHARACTERS_MAX}}}"
 ).fullmatch
+_ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:/]+):([^:/]+):table/([^:/]+)")
 _PAGE_ROWS: Final = 200
 _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
@@ -124,8 +125,17 @@ def end_expiry_fill(setting: TimeToLive) -> Editor:
 class Catalog:
     """The tables of all accounts and regions."""
 
-    def __init__(self, engine: Engine, clock: Clock, delays: Delays | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        delays: Delays | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> None:
         self.delays = delays or Delays()
+        # Whether accounts may use tables of others by ARN, because policies decide about it.
+        self.is_shared = is_shared
         self._engine = engine
         self._clock = clock
         self._counter = -1
@@ -153,7 +163,7 @@ class Catalog:
             self._counter = counter
             if len(self._built) > _BUILT_MAX:
                 self._built.clear()
-        key = record_key(account, region, resolve_name(account, region, name))
+        key = record_key(*self.locate(account, region, name))
         (row,) = await self._engine.read([(STORE, 0, key)], STRONG)
         built = self._built.get(key)
         if row is None:
@@ -172,11 +182,20 @@ class Catalog:
 
     async def record(self, account: str, region: str, name: str) -> TableRecord:
         """Return a table's record for the control plane, by its name or ARN."""
-        name = resolve_name(account, region, name)
+        account, region, name = self.locate(account, region, name)
         found = await self.find(account, region, name)
         if found is None:
             raise table_not_found(name)
         return found
+
+    def locate(self, account: str, region: str, name: str) -> tuple[str, str, str]:
+        """Return account, region and name of the table that an account means by a name or ARN."""
+        if self.is_shared and ":" in name:
+            parts = split_table_arn(name)
+            if parts is None or parts[1] != region:
+                raise ResourceNotFoundException("Requested resource not found")
+            return parts
+        return account, region, resolve_name(account, region, name)
 
     async def find(self, account: str, region: str, name: str) -> TableRecord | None:
         """Return a table's record, if there is such a table."""
@@ -432,6 +451,15 @@ def _present(row: bytes | None, now: float) -> TableRecord | None:
         return None
     record = unpack_record(row)
     return None if record.gone_at is not None and record.gone_at <= now else record
+
+
+def split_table_arn(arn: str) -> tuple[str, str, str] | None:
+    """Return account, region and name of a table's ARN, None if it is none.
+
+    What authorises a request and what carries it out must read an ARN alike, so both use this.
+    """
+    match = _ARN.fullmatch(arn)
+    return None if match is None else (match.group(2), match.group(1), match.group(3))
 
 
 def resolve_name(account: str, region: str, name: str) -> str:

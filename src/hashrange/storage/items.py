@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from hashrange.engine.base import EVENTUAL, STRONG, Engine, RowKey, shard_of
 from hashrange.model.schema import Table
@@ -20,17 +20,13 @@ def consistency_of(is_consistent: bool) -> int:
     return STRONG if is_consistent else EVENTUAL
 
 
-async def read_item(engine: Engine, row: RowKey, consistency: int) -> bytes | None:
-    """Return the row of an item, if it is there."""
-    if consistency == EVENTUAL or engine.capabilities.atomic_across_shards:
-        return (await engine.read((row,), consistency))[0]
-    return (await read_past_locks(engine, (row,)))[0]
-
-
-async def read_items(
+def read_items(
     engine: Engine, rows: Sequence[RowKey], consistency: int
-) -> list[bytes | None]:
-    """Return the rows of items, each as it is when it is read."""
+) -> Awaitable[list[bytes | None]]:
+    """Return the rows of items, each as it is when it is read.
+
+    Not a coroutine of its own, as GetItem is the most frequent request.
+    """
     if consistency == EVENTUAL or engine.capabilities.atomic_across_shards:
-        return await engine.read(rows, consistency)
-    return await read_past_locks(engine, rows)
+        return engine.read(rows, consistency)
+    return read_past_locks(engine, rows)

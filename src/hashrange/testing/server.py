@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, final
 
-from hashrange.app import Application, make_stages
+from hashrange.app import Application, make_identities, make_stages
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
 from hashrange.testing.clients import DUMMY_KEY, own_session
@@ -67,8 +67,9 @@ class _ThreadedServer:
         settings = Settings(in_memory=True, stop_timeout=1)
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
-        stages = make_stages(settings, self.clock)
-        self._application = Application(settings, stages, self.clock)
+        identities = make_identities(settings)
+        stages = make_stages(settings, self.clock, identities)
+        self._application = Application(settings, stages, self.clock, identities)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="hashrange-server", daemon=True

@@ -24,6 +24,7 @@ from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
     ConflictError,
+    CorruptionError,
     InternalServerError,
     ResourceNotFoundException,
     SerializationException,
@@ -31,10 +32,12 @@ from hashrange.errors import (
     TransactionConflictException,
     ValidationException,
 )
+from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
+_full_storage_pace: Final = LogPace()
 
 # Contexts are small, but a client that invents regions must not grow the server.
 _CONTEXTS_MAX: Final = 4096
@@ -162,7 +165,11 @@ def _explain(error: Exception, scope: RequestScope) -> ClientError:
         return TransactionConflictException("Transaction is ongoing for the item")
     request = f"request {scope.request_id} ({scope.service or 'unknown'}.{scope.operation})"
     if isinstance(error, StorageFullError):
-        _LOGGER.error("%s found no room left in storage: %s", request, error)
+        if (remark := _full_storage_pace.remark()) is not None:
+            _LOGGER.error("%s found no room left in storage: %s%s", request, error, remark)
         return InternalServerError("There is no room left in the storage of this server")
-    _LOGGER.error("%s failed", request, exc_info=error)
+    if isinstance(error, CorruptionError):
+        _LOGGER.error("%s met damaged data: %s", request, error)
+    else:
+        _LOGGER.error("%s failed", request, exc_info=error)
     return InternalServerError("Internal server error")

@@ -40,7 +40,7 @@ func main() {
 	expect(err == nil, "no identity:", err)
 	root := regexp.MustCompile(`^arn:aws:iam::\d{12}:root$`)
 	expect(root.MatchString(*identity.Arn), "unexpected caller:", *identity.Arn)
-	_, err = tokens.GetSessionToken(ctx, &sts.GetSessionTokenInput{})
+	_, err = tokens.DecodeAuthorizationMessage(ctx, &sts.DecodeAuthorizationMessageInput{EncodedMessage: aws.String("x")})
 	expectCode(err, "InvalidAction")
 
 	metrics := cloudwatch.NewFromConfig(settings)

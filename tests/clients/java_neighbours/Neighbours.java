@@ -32,7 +32,7 @@ public class Neighbours {
         try (StsClient sts = StsClient.create()) {
             String arn = sts.getCallerIdentity().arn();
             expect(arn.matches("arn:aws:iam::\\d{12}:root"), arn);
-            expectCode(() -> sts.getSessionToken(), "InvalidAction");
+            expectCode(() -> sts.decodeAuthorizationMessage(r -> r.encodedMessage("x")), "InvalidAction");
         }
         try (CloudWatchClient cloudWatch = CloudWatchClient.create()) {
             expect(cloudWatch.listMetrics(list -> list.namespace("AWS/DynamoDB")).metrics().isEmpty(),

@@ -121,8 +121,15 @@ def test_spiky_traffic_is_left_on_demand():
 def test_steady_traffic_is_scaled_and_reservation_is_only_mentioned():
     steady = Series(300, (2000,) * DAY, (500,) * DAY)
     chosen, reasons = advise(compare([steady], NOTHING, PRICES, Scaling()), [steady])
-    assert chosen.name == "provisioned at the peak"
+    assert chosen.name == "auto-scaled"
     assert any("reserved 3 years" in reason for reason in reasons)
+
+
+def test_small_savings_are_not_worth_the_care():
+    small = Series(300, (3,) * DAY, (1,) * DAY)
+    chosen, reasons = advise(compare([small], NOTHING, PRICES, Scaling()), [small])
+    assert chosen.name == "on-demand"
+    assert "auto-scaled would save less than 5.00 and needs planning and watching" in reasons
 
 
 def test_a_table_is_compared_together_with_its_indexes():

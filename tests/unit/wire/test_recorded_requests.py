@@ -277,6 +277,17 @@ def test_a_failed_condition_consumes_units_and_is_an_outcome(site):
     assert noted_units(scope, writes=True) == {("games", None): 3.0}
 
 
+POLICY = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": {
+            "Effect": "Allow",
+            "Principal": {"AWS": "111111111111"},
+            "Action": "dynamodb:GetItem",
+            "Resource": TABLE,
+        },
+    }
+)
 CONTROL = [
     ("DescribeTable", {"TableName": "games"}, [TABLE]),
     ("DescribeTable", {"TableName": TABLE}, [TABLE]),
@@ -293,6 +304,8 @@ CONTROL = [
     ("TagResource", {"ResourceArn": TABLE, "Tags": [{"Key": "a", "Value": "b"}]}, [TABLE]),
     ("UntagResource", {"ResourceArn": TABLE, "TagKeys": ["a"]}, [TABLE]),
     ("ListTagsOfResource", {"ResourceArn": TABLE}, [TABLE]),
+    ("PutResourcePolicy", {"ResourceArn": TABLE, "Policy": POLICY}, [TABLE]),
+    ("DeleteResourcePolicy", {"ResourceArn": TABLE}, [TABLE]),
     ("DeleteTable", {"TableName": "games"}, [TABLE]),
     ("ListTables", {}, []),
     ("DescribeLimits", {}, []),
@@ -305,6 +318,13 @@ def test_operations_on_tables_note_them(site, operation, request_, resources):
     _, scope = site.call(operation, **request_)
     assert (scope.service, scope.operation, scope.error) == ("dynamodb", operation, "")
     assert (scope.resources, scope.consumed) == (resources, [])
+
+
+def test_reading_a_resource_policy_notes_the_table(site):
+    site.call("PutResourcePolicy", ResourceArn=TABLE, Policy=POLICY)
+    document, scope = site.call("GetResourcePolicy", ResourceArn=TABLE)
+    assert "RevisionId" in document
+    assert scope.resources == [TABLE]
 
 
 def test_creating_a_table_notes_it():
@@ -327,7 +347,14 @@ def test_operations_on_streams_note_them(site):
 
 def test_every_operation_has_a_test_here():
     tested = {case[0] for case in (*READS, *WRITES, *CONTROL)}
-    tested |= {"CreateTable", "GetRecords", "GetShardIterator", "DescribeStream", "ListStreams"}
+    tested |= {
+        "GetResourcePolicy",
+        "CreateTable",
+        "GetRecords",
+        "GetShardIterator",
+        "DescribeStream",
+        "ListStreams",
+    }
     assert tested == {*DYNAMODB.operations, *STREAMS.operations}
 
 

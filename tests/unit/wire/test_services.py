@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from hashrange.limits import CALL_BODY_BYTES_MAX
-from hashrange.neighbours.registry import SERVICES
+from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
+from tests.harness.identities import identity_store
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -22,7 +23,9 @@ SCOPE = SimpleNamespace(
     access_key="AKIDEXAMPLE",
     principal_arn="arn:aws:iam::123456789012:root",
     request_id="the-id",
+    grants=None,
 )
+SERVICES = make_services(identity_store())
 
 
 async def put_metric_data(scope, parameters):
@@ -104,8 +107,14 @@ def test_a_form_is_routed_by_its_version_before_the_scope(neighbours):
     ("body", "message"),
     [
         (b"Action=Invent&Version=2011-06-15", "operation Invent for version 2011-06-15"),
-        (b"Action=AssumeRole&Version=2011-06-15", "operation AssumeRole for version 2011-06-15"),
-        (b"Action=ListUsers&Version=2010-05-08", "operation ListUsers for version 2010-05-08"),
+        (
+            b"Action=AssumeRoleWithSAML&Version=2011-06-15",
+            "operation AssumeRoleWithSAML for version 2011-06-15",
+        ),
+        (
+            b"Action=ListServerCertificates&Version=2010-05-08",
+            "operation ListServerCertificates for version 2010-05-08",
+        ),
         (b"Action=GetCallerIdentity", "for version NO_VERSION_SPECIFIED"),
         (b"Action=GetCallerIdentity&Version=1999-01-01", "for version 1999-01-01"),
         (b"Action=%3Cb%3E&Version=2011-06-15", "operation &lt;b&gt; for"),

@@ -11,7 +11,7 @@ from hashrange.api.scope import RequestScope
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
-from hashrange.storage.items import consistency_of, item_row, read_item
+from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
@@ -34,7 +34,8 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if projection is not None:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
-    row = await read_item(context.engine, item_row(table, key), consistency_of(consistent))
+    rows = (item_row(table, key),)
+    row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
     size = 0
     response: Response = {}
     if row is not None:

@@ -551,6 +551,27 @@ LIST_TAGS_OF_RESOURCE: Final = Structure(
     "ListTagsOfResourceInput", {"ResourceArn": _TEXT, "NextToken": _TEXT}
 )
 
+_POLICY_RESOURCE: Final = String(minimum=1, maximum=1283)
+_REVISION: Final = String(minimum=1, maximum=255)
+PUT_RESOURCE_POLICY: Final = Structure(
+    "PutResourcePolicyInput",
+    {
+        "ResourceArn": _POLICY_RESOURCE,
+        "Policy": _TEXT,
+        "ExpectedRevisionId": _REVISION,
+        "ConfirmRemoveSelfResourceAccess": _FLAG,
+    },
+    required=("ResourceArn", "Policy"),
+)
+GET_RESOURCE_POLICY: Final = Structure(
+    "GetResourcePolicyInput", {"ResourceArn": _POLICY_RESOURCE}, required=("ResourceArn",)
+)
+DELETE_RESOURCE_POLICY: Final = Structure(
+    "DeleteResourcePolicyInput",
+    {"ResourceArn": _POLICY_RESOURCE, "ExpectedRevisionId": _REVISION},
+    required=("ResourceArn",),
+)
+
 UPDATE_TIME_TO_LIVE: Final = Structure(
     "UpdateTimeToLiveInput",
     {

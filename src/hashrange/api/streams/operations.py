@@ -124,7 +124,8 @@ async def _find(scope: RequestScope, arn: str, now: float) -> StreamRecord:
     parts = split_arn(arn)
     if parts is None:
         raise ValidationException(_INVALID_ARN)
-    if parts[:2] == (context.account, context.region):
+    is_own = parts[0] == context.account or context.catalog.is_shared
+    if is_own and parts[1] == context.region:
         stream = await logs.find_stream(context.engine, *parts, now)
         if stream is not None:
             scope.touch(stream.arn)

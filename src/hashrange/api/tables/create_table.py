@@ -19,6 +19,7 @@ from hashrange.api.tables.definition_checks import (
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
 from hashrange.api.tables.new_records import encryption_key, make_index, make_throughput, new_store
+from hashrange.api.tables.policy_checks import make_policy
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
 from hashrange.api.tables.tag_rules import check_tags
 from hashrange.errors import ResourceInUseException
@@ -37,6 +38,8 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
     record = _make_record(context, name, request, now)
+    if request.get("ResourcePolicy") is not None:
+        record.policy = make_policy(record.arn, request["ResourcePolicy"], now)
     edit = Edit(record, creates=record.stores())
     stream = request.get("StreamSpecification")
     if stream is not None and stream["StreamEnabled"]:

@@ -29,7 +29,6 @@ _NOT_OFFERED: Final = {
     "GlobalTableSourceArn": "Replicas are",
     "GlobalTableSettingsReplicationMode": "Replicas are",
     "DisassociationProtectionEnabled": "Replicas are",
-    "ResourcePolicy": "ResourcePolicy is",
     "VectorIndexes": "Vector indexes are",
     "VectorIndexUpdates": "Vector indexes are",
 }

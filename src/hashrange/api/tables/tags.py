@@ -39,7 +39,7 @@ async def tag_resource(scope: RequestScope, request: Request) -> Response:
         if record is None:
             raise _not_found(arn)
         record.tags = check_tags(tags, record.tags)
-        return Edit(record, is_seen_by_requests=False)
+        return Edit(record)
 
     await context.catalog.change(context.account, context.region, name, add)
     return {}
@@ -62,7 +62,7 @@ async def untag_resource(scope: RequestScope, request: Request) -> Response:
         if record is None:
             raise ResourceNotFoundException("Requested resource not found")
         record.tags = {key: value for key, value in record.tags.items() if key not in keys}
-        return Edit(record, is_seen_by_requests=False)
+        return Edit(record)
 
     await context.catalog.change(context.account, context.region, name, remove)
     return {}

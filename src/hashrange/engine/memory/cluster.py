@@ -164,6 +164,9 @@ class ClusterMemoryEngine:
             size += tally[1]
         return rows, size
 
+    async def tidy(self) -> bool:
+        return False
+
     def appended(self, space: str) -> int:
         return self._appended.get(space, 0)
 

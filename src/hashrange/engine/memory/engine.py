@@ -174,6 +174,9 @@ class MemoryEngine:
         rows, size = self._tallies.get(name, (0, 0))
         return rows, size
 
+    async def tidy(self) -> bool:
+        return False
+
     def appended(self, space: str) -> int:
         found = self._spaces.get(space)
         return 0 if found is None else found.sequence

@@ -1,6 +1,6 @@
-"""Applies a batch of decisions inside one transaction.
+"""What happens inside the transaction of a batch: decisions become rows.
 
-The process holds the turn to write throughout, and all of this runs on the event loop.
+The turn to write is held all along, and all of it runs on the event loop.
 """
 
 from __future__ import annotations
@@ -11,37 +11,36 @@ from typing import Final, final
 
 import apsw
 
-from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Fence
-from hashrange.engine.sqlite.connection import StoreStatements
+from hashrange.engine.base import SEQUENCE_BYTES, Changes, Decision, Fence, space_of
+from hashrange.engine.sqlite.data_directory import SELECT_META
+from hashrange.engine.sqlite.dropped_stores import FreePiece
+from hashrange.engine.sqlite.layout import NO_SPACE, SELECT_TALLY, UPDATE_TALLY, Layout
+from hashrange.engine.sqlite.row_reads import read_row_to_change
+from hashrange.engine.sqlite.row_sums import checked_columns, columns_sum, row_sum
 from hashrange.engine.sqlite.shared_state import SharedState
-from hashrange.errors import EngineError, StaleVersionError
+from hashrange.errors import StaleVersionError
 
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
-# Newer than every version, so that a space that is gone refuses what was built on it.
-_NO_SPACE: Final = 1 << 63
+_UPDATE_META: Final = "UPDATE meta SET counter = ?, layout = ?, sum = ?"
 
 Waiting = tuple[Decision, "asyncio.Future[object]"]
 
 
-class _Stores(dict[str, StoreStatements]):
-    """The stores there are; using another one is refused."""
-
-    def __missing__(self, store: str) -> StoreStatements:
-        raise EngineError(f"no store {store}")
-
-
 @final
 class Batch:
-    """The decisions of one transaction and their outcomes."""
+    """The decisions of one transaction and what is to be told about them."""
 
     __slots__ = (
         "answers",
         "changed",
         "counter",
-        "drops",
+        "droppers",
         "has_dropped",
         "keys",
+        "late_statement",
+        "log_frames",
+        "log_salt",
         "number",
         "put_bytes",
         "sequences",
@@ -52,56 +51,52 @@ class Batch:
     def __init__(self) -> None:
         self.answers: list[tuple[Waiting, object, Exception | None]] = []
         self.changed = False
-        # Dropping a large store takes long, so it is left to the thread, just before COMMIT.
-        self.drops: dict[str, str] = {}
         self.counter = 0
         # The newest commit it has seen, or its own, where processes write together.
         self.number = 0
         # Of the rows it changes; besides, all of a store that it drops.
         self.keys: list[bytes] = []
         self.has_dropped = False
+        # Run just before COMMIT, in the thread, if not empty.
+        self.late_statement = ""
+        # The decisions that drop stores, which a full disk is to let through.
+        self.droppers: list[Waiting] = []
         # The newest numbers of the spaces to which it appends.
         self.sequences: dict[str, int] = {}
         self.started_at = 0.0
+        # Which log it was written to, and how long that was then.
+        self.log_salt = 0
+        self.log_frames = 0
         self.put_bytes = 0
         self.tallies: dict[str, list[int]] = {}
 
 
 @final
 class BatchWriter:
-    """Writes batches, and caches the state of the database between them; one per process."""
+    """What a process knows of the database from one transaction to the next; one for each."""
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
-        # The stores and the versions of spaces, as of a layout version in `meta`.
-        self._stores = _Stores()
-        self._versions: dict[str, int] = {}
-        self._layout = -1
-        # What `meta` says and the sequences in `spaces`, as of a data version of the connection:
-        # while no other process writes there is no need to read them again.
+        self._layout = Layout()
+        # What `meta` says and tallies, as of a data version of the connection: while no other
+        # process writes there is no need to read them again.
         self._meta = (0, 0)
-        self._sequences: dict[str, int] = {}
+        self._tallies: dict[str, tuple[int, int]] = {}
         self._data_version = -1
 
     def begin(self, cursor: apsw.Cursor, batch: Batch) -> None:
         """Open a transaction."""
         cursor.execute("BEGIN IMMEDIATE")
         if cursor.connection.data_version() != self._data_version:
-            self._meta = cursor.execute("SELECT counter, layout FROM meta").get
-            self._sequences.clear()
-        batch.counter, layout = self._meta
+            counter, number = checked_columns("meta", cursor.execute(SELECT_META).get, 2)
+            self._meta = (counter, number)
+            self._tallies.clear()
+            self._layout.forget_sequences()
+        batch.counter, number = self._meta
         batch.number = self._shared.commit()
         # Another process may have died between its commit and telling the others.
         self._share(batch)
-        if layout != self._layout:
-            self._read_layout(cursor, layout)
-
-    def _read_layout(self, cursor: apsw.Cursor, layout: int) -> None:
-        rows = cursor.execute("SELECT store FROM tallies").fetchall()
-        self._stores = _Stores((str(row[0]), StoreStatements(str(row[0]))) for row in rows)
-        rows = cursor.execute("SELECT space, version FROM spaces").fetchall()
-        self._versions = {str(space): int(str(version)) for space, version in rows}
-        self._layout = layout
+        self._layout.read(cursor, number)
 
     def apply_waiting(self, cursor: apsw.Cursor, batch: Batch, waiting: deque[Waiting]) -> None:
         """Apply as many decisions as a batch may have, and what is written once for all of them."""
@@ -113,6 +108,11 @@ class BatchWriter:
                 # Cancelled before it was looked at: it never happens.
                 continue
             try:
+                if isinstance(decision, FreePiece):
+                    batch.changed = True
+                    is_freed, batch.late_statement = decision.free(cursor)
+                    answers.append((entry, is_freed, None))
+                    continue
                 changes = self._decide(cursor, decision)
             except apsw.Error:
                 answers.append((entry, None, None))
@@ -125,15 +125,14 @@ class BatchWriter:
         self._write_sums(cursor, batch)
 
     def note_commit(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Update the cache after a commit, and announce it to the other processes."""
+        """Take note of what was committed, and tell the others."""
         self._data_version = cursor.connection.data_version()
-        self._meta = (batch.counter, self._layout)
-        self._sequences.update(batch.sequences)
+        self._meta = (batch.counter, self._layout.number)
         self._share(batch)
 
     def forget(self) -> None:
-        """Drop the cache, as after a rollback."""
-        self._layout = -1
+        """Know nothing any more, as after a transaction that was rolled back."""
+        self._layout.forget()
         self._data_version = -1
 
     def _share(self, batch: Batch) -> None:
@@ -144,33 +143,27 @@ class BatchWriter:
 
     def _decide(self, cursor: apsw.Cursor, decision: Decision) -> Changes:
         newer: list[Fence] = []
+        versions = self._layout.versions
         for space, version in decision.fences:
-            known = self._versions.get(space, _NO_SPACE)
+            known = versions.get(space, NO_SPACE)
             if known > version:
                 raise StaleVersionError(f"built on version {version} of {space}")
             if known < version:
                 newer.append((space, version))
+        stores = self._layout.stores
         rows: list[bytes | None] = []
         for store, _, key in decision.keys:
-            statements = self._stores.get(store)
-            rows.append(None if statements is None else cursor.execute(statements.get, (key,)).get)
+            statements = stores.get(store)
+            rows.append(None if statements is None else read_row_to_change(cursor, statements, key))
         changes = decision.decide(rows)
         if newer:
             changes.fences.extend(newer)
         return changes
 
-    def _stores_after(self, changes: Changes) -> _Stores:
-        stores = _Stores(self._stores)
-        for store in changes.drops:
-            stores.pop(store, None)
-        for store in changes.creates:
-            stores[store] = StoreStatements(store)
-        return stores
-
     def _apply(self, cursor: apsw.Cursor, batch: Batch, changes: Changes) -> None:
         if changes.drops or changes.creates:
             self._change_stores(cursor, batch, changes)
-        stores = self._stores
+        stores = self._layout.stores
         execute = cursor.execute
         for store, _, key in changes.deletes:
             if store in stores:
@@ -178,10 +171,11 @@ class BatchWriter:
                 batch.keys.append(key)
                 execute(stores[store].delete, (key,))
         for store, _, key, value in changes.puts:
+            statements = stores[store]
             batch.changed = True
             batch.keys.append(key)
             batch.put_bytes += len(value)
-            execute(stores[store].put, (key, value))
+            execute(statements.put, (key, row_sum(statements.seed, key, value), value))
         for store, _, prefix, value in changes.appends:
             statements = stores[store]
             batch.changed = True
@@ -189,82 +183,63 @@ class BatchWriter:
             number = self._next_number(cursor, batch, statements.space)
             key = prefix + number.to_bytes(SEQUENCE_BYTES, "big")
             batch.keys.append(key)
-            execute(statements.append, (key, value))
+            execute(statements.append, (key, row_sum(statements.seed, key, value), value))
         for store, rows, size in changes.tallies:
             stores[store]  # raises unless it exists
             tally = batch.tallies.setdefault(store, [0, 0])
             tally[0] += rows
             tally[1] += size
         if changes.fences:
-            self._raise_versions(cursor, batch, changes.fences)
+            batch.changed = True
+            self._layout.raise_versions(cursor, changes.fences)
+            self._write_meta(cursor, batch)
         if changes.is_announced:
             batch.changed = True
             batch.counter += 1
-            execute("UPDATE meta SET counter = ?", (batch.counter,))
+            self._write_meta(cursor, batch)
 
     def _next_number(self, cursor: apsw.Cursor, batch: Batch, space: str) -> int:
         """Return the next number of a space's sequence."""
         number = batch.sequences.get(space)
         if number is None:
-            number = self._sequences.get(space)
-        if number is None:
-            statement = "SELECT sequence FROM spaces WHERE space = ?"
-            number = int(cursor.execute(statement, (space,)).get)
+            number = self._layout.sequence(cursor, space)
         number += 1
         batch.sequences[space] = number
         return number
 
-    def _raise_versions(self, cursor: apsw.Cursor, batch: Batch, fences: list[Fence]) -> None:
-        batch.changed = True
-        for space, version in fences:
-            if self._versions.get(space, _NO_SPACE) < version:
-                self._versions[space] = version
-                cursor.execute("UPDATE spaces SET version = ? WHERE space = ?", (version, space))
-        self._move_layout(cursor)
-
     def _change_stores(self, cursor: apsw.Cursor, batch: Batch, changes: Changes) -> None:
-        before = self._stores
-        self._stores = self._stores_after(changes)
         batch.changed = True
-        dropped = {store for store in changes.drops if store in before}
-        for store in dropped:
+        if changes.drops:
+            batch.droppers.append(batch.answers[-1][0])
+        for store in self._layout.change(cursor, changes):
             batch.has_dropped = True
-            batch.drops[store] = before[store].drop
-            cursor.execute("DELETE FROM tallies WHERE store = ?", (store,))
             batch.tallies.pop(store, None)
-        for store in dict.fromkeys(changes.creates):
-            if store not in before or store in dropped:
-                if store in batch.drops:
-                    cursor.execute(batch.drops.pop(store))
-                cursor.execute(self._stores[store].create)
-                cursor.execute("INSERT INTO tallies VALUES(?, 0, 0)", (store,))
-        self._change_spaces(cursor, batch)
-        self._move_layout(cursor)
+            self._tallies.pop(store, None)
+            if space_of(store) not in self._layout.versions:
+                batch.sequences.pop(space_of(store), None)
+        self._write_meta(cursor, batch)
 
-    def _change_spaces(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Create the spaces of new stores, and delete spaces without stores."""
-        spaces = {statements.space for statements in self._stores.values()}
-        for space in spaces - self._versions.keys():
-            self._versions[space] = 0
-            cursor.execute("INSERT INTO spaces VALUES(?, 0, 0)", (space,))
-        for space in self._versions.keys() - spaces:
-            del self._versions[space]
-            self._sequences.pop(space, None)
-            batch.sequences.pop(space, None)
-            cursor.execute("DELETE FROM spaces WHERE space = ?", (space,))
-
-    def _move_layout(self, cursor: apsw.Cursor) -> None:
-        self._layout += 1
-        cursor.execute("UPDATE meta SET layout = ?", (self._layout,))
+    def _write_meta(self, cursor: apsw.Cursor, batch: Batch) -> None:
+        counter, number = batch.counter, self._layout.number
+        cursor.execute(_UPDATE_META, (counter, number, columns_sum(0, counter, number)))
 
     def _write_sums(self, cursor: apsw.Cursor, batch: Batch) -> None:
-        """Write the sequences and tallies, once per batch."""
+        """Write what is kept once per batch: the sequences and the tallies."""
         for space, number in batch.sequences.items():
-            cursor.execute("UPDATE spaces SET sequence = ? WHERE space = ?", (number, space))
+            self._layout.set_sequence(cursor, space, number)
         for store, (rows, size) in batch.tallies.items():
             if rows or size:
                 batch.changed = True
-                cursor.execute(
-                    "UPDATE tallies SET rows = rows + ?, bytes = bytes + ? WHERE store = ?",
-                    (rows, size, store),
-                )
+                self._add_tally(cursor, store, rows, size)
+
+    def _add_tally(self, cursor: apsw.Cursor, store: str, rows: int, size: int) -> None:
+        known = self._tallies.get(store)
+        if known is None:
+            row = cursor.execute(SELECT_TALLY, (store,)).get
+            known_rows, known_size = checked_columns("tallies", row, 2)
+        else:
+            known_rows, known_size = known
+        rows += known_rows
+        size += known_size
+        self._tallies[store] = (rows, size)
+        cursor.execute(UPDATE_TALLY, (rows, size, columns_sum(store, rows, size), store))

@@ -1,10 +1,10 @@
-"""Checkpoints: copying the write-ahead log into the database.
+"""Checkpoints: how the write-ahead log gets into the database.
 
-The log can restart from its beginning only when all of it is in the database and no process is
-writing. Copying and syncing it takes a dozen milliseconds, so there are two steps: most of the log
-is copied while others write. The next process that has the turn to write copies the rest, which
-takes one or two milliseconds. This shortens the slowest writes: with 16 connections the time of the
-slowest percent is halved, with 64 it is a third less.
+The log can only start again from its beginning when all of it is in the database and nobody writes.
+To copy it and have the disk write that takes a dozen milliseconds. So there are two steps: most of
+the log is copied while others write, and what they wrote meanwhile by the next one who has the turn
+to write, which takes one or two milliseconds. With 16 connections that halves the time of the
+slowest percent of writes, with 64 it takes a third off.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import Final, final
 
 import apsw
 
+from hashrange.engine.sqlite.data_directory import PAGE_BYTES
 from hashrange.engine.sqlite.log_sync import File
 from hashrange.engine.sqlite.shared_state import SharedState
+from hashrange.log_pace import LogPace
 
 CHECKPOINT_BYTES: Final = 32 << 20
-"""How much this process writes to the log, by its own estimate, between checkpoints.
+"""By how much the log grows between two checkpoints.
 
 Against half of it: 1.05 times the lone puts, 1.0 to 1.1 times the puts and updates with 16
 connections, and a tenth less time for the slowest percent.
@@ -29,26 +31,28 @@ connections, and a tenth less time for the slowest percent.
 LOG_FRAMES_MAX: Final = 32768
 """Beyond this the checkpoint waits for readers, so that the log starts again from its beginning."""
 
-_ROW_OVERHEAD_BYTES: Final = 8192
+_FRAME_HEADER_BYTES: Final = 24
 _log = logging.getLogger(__name__)
 
 
 @final
 class Checkpoints:
-    """Decides when to copy the log, and tracks the progress; one per writing process.
+    """When the log is to be copied, and how far that is; one per writing process.
 
     A disk that failed may have lost any part of what was copied, and says so only once; but SQLite
     does not copy it again, since it copied it before. So the log is then kept by all processes.
-    The next server that opens the directory copies all of it.
+    Whoever opens the directory afresh copies all of it.
     """
 
     __slots__ = (
-        "_bytes_max",
         "_connect",
         "_database",
+        "_frames_before",
+        "_frames_max",
         "_is_copying",
-        "_logged_bytes",
+        "_pace",
         "_shared",
+        "frames",
         "is_copied",
     )
 
@@ -62,21 +66,32 @@ class Checkpoints:
         self._connect = connect
         self._database = database
         self._shared = shared
-        self._bytes_max = bytes_max
-        self._logged_bytes = 0
+        self._frames_max = bytes_max // (PAGE_BYTES + _FRAME_HEADER_BYTES)
+        # In the log after the last commit of this process, and when the last checkpoint began.
+        self.frames = 0
+        self._frames_before = 0
         self._is_copying = False
+        self._pace = LogPace()
         # Whether the next one to commit is to finish the checkpoint.
         self.is_copied = False
 
-    def note_batch(self, put_bytes: int, decisions: int) -> None:
-        """Note how much was added to the log."""
-        self._logged_bytes += put_bytes + _ROW_OVERHEAD_BYTES * decisions
+    def follow(self, connection: apsw.Connection) -> None:
+        """Have SQLite tell how long the log is after each commit of a connection."""
+        connection.set_wal_hook(self._note_log)
+
+    def _note_log(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
+        if frames < self.frames:
+            self._frames_before = 0  # the log has started again from its beginning
+        self.frames = frames
+        return apsw.SQLITE_OK
 
     def begin(self) -> bool:
         """Tell whether the log is to be copied now, which the caller then has to do."""
-        if self._logged_bytes < self._bytes_max or self._is_copying or self.is_copied:
+        if self.frames - self._frames_before < self._frames_max:
             return False
-        self._logged_bytes = 0
+        if self._is_copying or self.is_copied:
+            return False
+        self._frames_before = self.frames
         self._is_copying = not self._shared.keeps_log()
         return self._is_copying
 
@@ -100,7 +115,7 @@ class Checkpoints:
         one short call.
         """
         self.is_copied = False
-        self._logged_bytes = 0
+        self._frames_before = self.frames
         if self._shared.keeps_log():
             return
         try:
@@ -117,6 +132,10 @@ class Checkpoints:
         if isinstance(error, OSError | apsw.IOError):
             self._shared.keep_log()
             fate = "is kept, and grows, until the server is started again"
+        elif (remark := self._pace.remark()) is None:
+            return
+        else:
+            fate += remark
         _log.error("the write-ahead log could not be moved, and %s", fate, exc_info=error)
 
 

@@ -10,6 +10,7 @@ import apsw
 
 from hashrange.engine.base import space_of
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.row_sums import seed_of
 from hashrange.errors import ConflictError, CorruptionError, EngineError, StorageFullError
 
 Durability = Literal["full", "relaxed"]
@@ -65,24 +66,56 @@ def open_connection(
 class StoreStatements:
     """The SQL of one store: constant texts, so that SQLite's statement cache knows them."""
 
-    __slots__ = ("append", "create", "delete", "descend", "drop", "get", "put", "space", "walk")
+    __slots__ = (
+        "append",
+        "create",
+        "delete",
+        "descend",
+        "follower",
+        "get",
+        "get_or_follower",
+        "name",
+        "predecessor",
+        "put",
+        "seed",
+        "space",
+        "table",
+        "walk",
+    )
 
     def __init__(self, store: str) -> None:
         if _STORE_NAME.fullmatch(store) is None:
             raise EngineError(f"not a store name: {store!r}")
+        self.name = store
+        self.seed = seed_of(store)
         self.space = space_of(store)
-        table = f'"store_{store}"'
-        self.create = f"CREATE TABLE {table}(key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)"
-        self.drop = f"DROP TABLE {table}"
-        self.get = f"SELECT value FROM {table} WHERE key = ?"
-        self.put = (
-            f"INSERT INTO {table}(key, value) VALUES(?, ?) "
-            "ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+        table = self.table = f'"store_{store}"'
+        # The sum stands before the value, so that it is read without what follows of a large one.
+        self.create = (
+            f"CREATE TABLE {table}(key BLOB NOT NULL, sum INTEGER NOT NULL, value BLOB NOT NULL)"
         )
-        self.append = f"INSERT INTO {table}(key, value) VALUES(?, ?)"
+        self.get = f"SELECT value, sum FROM {table} WHERE key = ?"
+        self.append = f"INSERT INTO {table}(key, sum, value) VALUES(?, ?, ?)"
+        update = "DO UPDATE SET sum = excluded.sum, value = excluded.value"
+        self.put = f"{self.append} ON CONFLICT(key) {update}"
         self.delete = f"DELETE FROM {table} WHERE key = ?"
-        self.walk = f"SELECT key, value FROM {table} WHERE key >= ? AND key < ? ORDER BY key"
+        self.walk = f"SELECT key, value, sum FROM {table} WHERE key >= ? AND key < ? ORDER BY key"
         self.descend = self.walk + " DESC"
+        head = f"SELECT key, sum FROM {table} WHERE key"
+        self.predecessor = f"{head} < ? ORDER BY key DESC LIMIT 1"
+        self.follower = f"{head} >= ? ORDER BY key LIMIT 1"
+        # The value of a follower is not wanted, and may be large.
+        self.get_or_follower = (
+            f"SELECT key, sum, CASE WHEN key = ?1 THEN value END FROM {table} "
+            "WHERE key >= ?1 ORDER BY key LIMIT 1"
+        )
+
+    def index(self, name: str) -> str:
+        """Return the SQL that makes the index; its name is in use once in the database.
+
+        It can be dropped without the table, which one of a UNIQUE constraint cannot.
+        """
+        return f'CREATE UNIQUE INDEX "key_{name}" ON {self.table}(key)'
 
 
 def is_absent_table(error: apsw.SQLError) -> bool:
@@ -92,10 +125,12 @@ def is_absent_table(error: apsw.SQLError) -> bool:
 
 def translated(error: Exception) -> Exception:
     """Return the error of the engine contract for one that SQLite raised."""
+    if isinstance(error, CorruptionError):
+        return error
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, apsw.FullError):
         return StorageFullError(text)
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError):
         return CorruptionError(text)
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return ConflictError(text)

@@ -3,9 +3,10 @@
 | file          | content                                                                          |
 |---------------|----------------------------------------------------------------------------------|
 | hashrange.db  | the database (with SQLite's own `-wal`, `-shm` and `-journal` beside it)         |
-| LOCK          | held by every process of the server that owns the directory; its process id      |
+| LOCK          | the process id of the server; the directory itself is what its processes lock    |
 | TURN, QUEUE   | empty; locked by the process whose turn to write it is, and by the next in line  |
 | SHARED        | mapped by all processes: the newest change counter and more (see `shared_state`) |
+| RESERVE       | room on the disk that is given back when a store is dropped on a full one        |
 | LEASE.*       | empty; each locked by the process that does this background work                 |
 
 Only hashrange.db carries anything that must survive; the other files are made anew when missing.
@@ -17,27 +18,33 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Final, final
 
 import apsw
 
+from hashrange.engine.sqlite.file_locks import LEASE_PREFIX, PRIVATE_MODE, open_private
+from hashrange.engine.sqlite.log_check import find_damage, find_missing_database
 from hashrange.engine.sqlite.log_sync import open_file
+from hashrange.engine.sqlite.reserve import RESERVE_NAME, Reserve
+from hashrange.engine.sqlite.row_sums import checked_columns, columns_sum
 from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
+from hashrange.errors import CorruptionError
 
 DATABASE_NAME: Final = "hashrange.db"
 LOG_NAME: Final = DATABASE_NAME + "-wal"
 APPLICATION_ID: Final = 0x48524E47
 FORMAT_VERSION: Final = 3
 PAGE_BYTES: Final = 8192
+SELECT_META: Final = "SELECT id, counter, layout, sum FROM meta"
 
 _LOCK_NAME: Final = "LOCK"
-_LEASE_PREFIX: Final = "LEASE."
 _JOURNAL_NAME: Final = DATABASE_NAME + "-journal"
 _OWN_NAMES: Final = frozenset(
     {DATABASE_NAME, LOG_NAME, _JOURNAL_NAME, DATABASE_NAME + "-shm"}
-    | {_LOCK_NAME, "TURN", "QUEUE", SHARED_STATE_NAME}
+    | {_LOCK_NAME, "TURN", "QUEUE", SHARED_STATE_NAME, RESERVE_NAME}
 )
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
@@ -75,7 +82,7 @@ def wait_for_workers(path: str | os.PathLike[str]) -> None:
     directory = Path(path)
     deadline = monotonic() + _ENDING_SECONDS_MAX
     try:
-        descriptor = os.open(directory / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = _open_directory(directory)
     except OSError:
         return  # nobody was here, or `acquire_directory` says what is wrong
     try:
@@ -88,44 +95,49 @@ def wait_for_workers(path: str | os.PathLike[str]) -> None:
         os.close(descriptor)
 
 
-def acquire_directory(path: str | os.PathLike[str], *, vfs: str | None = None) -> DirectoryLock:
+def acquire_directory(
+    path: str | os.PathLike[str], *, vfs: str | None = None, accepts_damaged_log: bool = False
+) -> DirectoryLock:
     """Make or check the data directory and lock it for this server.
 
     Called once by the parent process, before any worker opens the engine. Nothing is created in
-    a directory that is refused.
+    a directory that is refused. The directory itself is locked, not a file in it, since a file
+    could be deleted and made again.
     """
     directory = Path(path).absolute()
     try:
         _make_directory(directory)
-        if not (directory / _LOCK_NAME).exists():
-            # No server can be running here, so reading the file disturbs no lock of SQLite's.
-            _check_ownership(directory)
-        descriptor = _open_file(directory / _LOCK_NAME)
+        descriptor = _open_directory(directory)
     except OSError as error:
         raise DataDirectoryError(_not_usable(directory, error)) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _check_ownership(directory)
-        _note_process(directory, descriptor)
+        _make_private(directory, descriptor)
+        _note_process(directory)
         with SharedState(directory) as shared:
             if shared.is_damaged():
                 _mend_log(directory, vfs)
-            shared.reset(_prepare_database(directory, vfs))
+            counter = _prepare_database(directory, vfs, None if accepts_damaged_log else shared)
+            shared.reset(counter)
+        Reserve(directory).take()
         # From here on workers may join; a second server still finds the lock taken.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    except BaseException as error:
         os.close(descriptor)
-        raise DataDirectoryError(_taken(directory)) from error
-    except OSError as error:
-        os.close(descriptor)
-        raise DataDirectoryError(_not_usable(directory, error)) from error
-    except apsw.Error as error:
-        os.close(descriptor)
-        raise DataDirectoryError(f"Cannot use data directory {directory}: {error}.") from error
-    except DataDirectoryError:
-        os.close(descriptor)
-        raise
+        raise _refusal(directory, error) from error
     return DirectoryLock(directory, descriptor)
+
+
+def _refusal(directory: Path, error: BaseException) -> BaseException:
+    """Return the error to raise when a directory cannot be used."""
+    if isinstance(error, BlockingIOError):
+        return DataDirectoryError(_taken(directory))
+    if isinstance(error, OSError):
+        return DataDirectoryError(_not_usable(directory, error))
+    if isinstance(error, apsw.Error | CorruptionError):
+        return DataDirectoryError(f"Cannot use data directory {directory}: {error}.")
+    return error
 
 
 def join_directory(path: str | os.PathLike[str]) -> DirectoryLock:
@@ -134,7 +146,7 @@ def join_directory(path: str | os.PathLike[str]) -> DirectoryLock:
     try:
         if not (directory / DATABASE_NAME).exists():
             raise DataDirectoryError(f"Data directory {directory} has not been prepared.")
-        descriptor = _open_file(directory / _LOCK_NAME)
+        descriptor = _open_directory(directory)
     except OSError as error:
         raise DataDirectoryError(_not_usable(directory, error)) from error
     try:
@@ -145,88 +157,52 @@ def join_directory(path: str | os.PathLike[str]) -> DirectoryLock:
     return DirectoryLock(directory, descriptor)
 
 
-@final
-class WriteTurn:
-    """Lets the processes of one server write in turns, waiting without polling.
-
-    Two file locks make it fair: a process that wants the turn takes the QUEUE lock and keeps it
-    while waiting for TURN. A process that has just written finds QUEUE taken when another one
-    waits, so it cannot push in front.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._queue = _open_file(directory / "QUEUE")
-        self._turn = _open_file(directory / "TURN")
-
-    def try_take(self) -> bool:
-        """Take the turn if no process has it or waits for it."""
-        try:
-            fcntl.flock(self._queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        try:
-            fcntl.flock(self._turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        finally:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-        return True
-
-    def take(self) -> None:
-        """Wait for the turn; blocks the calling thread."""
-        fcntl.flock(self._queue, fcntl.LOCK_EX)
-        try:
-            fcntl.flock(self._turn, fcntl.LOCK_EX)
-        finally:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-
-    def give(self) -> None:
-        """Give the turn back."""
-        fcntl.flock(self._turn, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        os.close(self._queue)
-        os.close(self._turn)
-
-
-@final
-class FileLease:
-    """A lease: a file lock, which ends with the process that holds it."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.is_held = True
-
-    async def release(self) -> None:
-        if self.is_held:
-            self.is_held = False
-            os.close(self._descriptor)
-
-
-def take_lease(directory: Path, name: str) -> FileLease | None:
-    """Take a lease, unless it is taken."""
-    descriptor = _open_file(directory / (_LEASE_PREFIX + name))
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return FileLease(descriptor)
-
-
 def _make_directory(directory: Path) -> None:
     if not directory.exists():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sync_directory(directory.parent)
 
 
+def _open_directory(directory: Path) -> int:
+    return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _own_files(directory: Path) -> list[Path]:
+    names = os.listdir(directory)
+    own = [name for name in names if name in _OWN_NAMES or name.startswith(LEASE_PREFIX)]
+    return [directory / name for name in own]
+
+
+def _make_private(directory: Path, descriptor: int) -> None:
+    """Let nobody but the owner read the directory and our files; make an empty database.
+
+    SQLite gives its other files the mode of the database.
+    """
+    if os.fstat(descriptor).st_uid == os.geteuid():
+        os.fchmod(descriptor, 0o700)
+    for file in [*_own_files(directory), directory / DATABASE_NAME]:
+        # Opening and closing disturbs no lock of SQLite's: nobody has the directory but us.
+        file_descriptor = open_private(file)
+        try:
+            if os.fstat(file_descriptor).st_uid == os.geteuid():
+                os.fchmod(file_descriptor, PRIVATE_MODE)
+        finally:
+            os.close(file_descriptor)
+
+
 def _check_ownership(directory: Path) -> None:
     """Refuse a directory or database that some other program made, or a newer release."""
     database = directory / DATABASE_NAME
+    for file in _own_files(directory):
+        if not stat.S_ISREG(file.lstat().st_mode):
+            raise DataDirectoryError(
+                f"{file} is not a plain file. Links are not followed in a data directory."
+            )
+    missing = find_missing_database(database, directory / LOG_NAME)
+    if missing is not None:
+        raise DataDirectoryError(missing)
     if not database.exists():
-        names = {name for name in os.listdir(directory) if not name.startswith(_LEASE_PREFIX)}
+        names = {name for name in os.listdir(directory) if not name.startswith(LEASE_PREFIX)}
         foreign = sorted(names - _OWN_NAMES - _IGNORED_NAMES)
         if foreign:
             raise DataDirectoryError(
@@ -234,12 +210,12 @@ def _check_ownership(directory: Path) -> None:
                 f"(it holds {foreign[0]}). Name an empty or new directory."
             )
         return
-    if not database.is_file() or (directory / _JOURNAL_NAME).exists():
+    if (directory / _JOURNAL_NAME).exists():
         # A journal means that power was lost while the file was being made: SQLite will repair
         # it, and `_prepare_database` looks again.
         return
-    with database.open("rb") as file:
-        header = file.read(100)
+    with database.open("rb") as content:
+        header = content.read(100)
     if not header:
         # Power was lost before the first transaction: nothing was ever stored here.
         return
@@ -263,7 +239,7 @@ def _check_format(directory: Path, version: int) -> None:
 
 
 def _mend_log(directory: Path, vfs: str | None) -> None:
-    """Write the log again before using it, since parts of it may be missing on disk."""
+    """Write the log once more, of which parts may be missing on disk, before it is relied upon."""
     with contextlib.suppress(FileNotFoundError):
         os.stat(directory / LOG_NAME)
         file = open_file(str(directory / LOG_NAME), vfs or "unix", apsw.SQLITE_OPEN_WAL)
@@ -274,8 +250,13 @@ def _mend_log(directory: Path, vfs: str | None) -> None:
             file.close()
 
 
-def _prepare_database(directory: Path, vfs: str | None) -> int:
-    """Create the database if it is not there; return its change counter."""
+def _prepare_database(directory: Path, vfs: str | None, shared: SharedState | None) -> int:
+    """Create the database if it is not there; return its change counter.
+
+    What is shared tells how much of the log there should be; None accepts any.
+    """
+    log = directory / LOG_NAME
+    has_log = log.exists() and log.stat().st_size > 0
     connection = apsw.Connection(str(directory / DATABASE_NAME), vfs=vfs)
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
@@ -287,15 +268,36 @@ def _prepare_database(directory: Path, vfs: str | None) -> int:
                 raise DataDirectoryError(_not_ours(directory / DATABASE_NAME))
             _create_database(connection)
             _sync_directory(directory)
+        elif shared is not None:
+            _check_log(connection, log, has_log, shared)
         connection.pragma("journal_mode", "wal")
         _check_format(directory, connection.pragma("user_version"))
-        match connection.execute("SELECT counter FROM meta").get:
-            case int(counter):
-                return counter
-        # A disk that lost what it said was written can leave anything here.
-        raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
+        row = connection.execute(SELECT_META).get
+        if row is None:
+            # A disk that lost what it said was written can leave anything here.
+            raise DataDirectoryError(f"The database in {directory} has lost its meta row.")
+        if shared is None:
+            return 0  # for a repair, which has yet to look at this row; workers read it themselves
+        counter, _ = checked_columns("meta", row, 2)
+        return counter
     finally:
         connection.close()
+
+
+def _check_log(connection: apsw.Connection, log: Path, has_log: bool, shared: SharedState) -> None:
+    """Refuse a log that has lost commits, and leave it as it is."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    if shared.expects_log() and not has_log:
+        # Unless another program of SQLite's moved it into the database; nothing tells.
+        damage: str | None = "it is missing"
+    else:
+        damage = find_damage(connection, log, shared)
+    if damage is not None:
+        raise DataDirectoryError(
+            f"The write-ahead log {log} has lost commits: {damage}. Bring it back from a copy. "
+            f"`hashrange repair {log.parent}` goes on without what is lost; it keeps a copy."
+        )
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
 def _create_database(connection: apsw.Connection) -> None:
@@ -309,18 +311,22 @@ def _create_database(connection: apsw.Connection) -> None:
             id INTEGER PRIMARY KEY CHECK(id = 0),
             counter INTEGER NOT NULL,
             layout INTEGER NOT NULL,
+            sum INTEGER NOT NULL,
             fence INTEGER NOT NULL
         );
-        INSERT INTO meta(id, counter, layout, fence) VALUES(0, 0, 0, 0);
+        INSERT INTO meta(id, counter, layout, sum, fence)
+            VALUES(0, 0, 0, {columns_sum(0, 0, 0)}, 0);
         CREATE TABLE spaces(
             space TEXT PRIMARY KEY NOT NULL,
             version INTEGER NOT NULL,
-            sequence INTEGER NOT NULL
+            sequence INTEGER NOT NULL,
+            sum INTEGER NOT NULL
         ) WITHOUT ROWID;
         CREATE TABLE tallies(
             store TEXT PRIMARY KEY NOT NULL,
             rows INTEGER NOT NULL,
-            bytes INTEGER NOT NULL
+            bytes INTEGER NOT NULL,
+            sum INTEGER NOT NULL
         ) WITHOUT ROWID;
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {FORMAT_VERSION};
@@ -329,19 +335,19 @@ def _create_database(connection: apsw.Connection) -> None:
     )
 
 
-def _note_process(directory: Path, descriptor: int) -> None:
+def _note_process(directory: Path) -> None:
     """Write down which process has the directory."""
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    descriptor = open_private(directory / _LOCK_NAME)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    finally:
+        os.close(descriptor)
     _sync_directory(directory)
 
 
-def _open_file(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-
 def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = _open_directory(directory)
     try:
         os.fsync(descriptor)
     finally:
@@ -368,7 +374,7 @@ def _is_running(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it belongs to another process
+        pass  # it is somebody else's
     return True
 
 

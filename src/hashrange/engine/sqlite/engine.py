@@ -4,8 +4,8 @@ Writes go through group commit (group_commit). Reads run on the event loop, on a
 their own that sees committed rows only; every call is one short read transaction, so no reader
 keeps the write-ahead log from being moved into the database. An engine belongs to one event loop
 of one process and is opened after any fork; several processes may open the same directory.
-Engines of one server write together (log_sync): then rows are visible a moment before they are on
-disk, and a reader of such rows waits until they are.
+Engines that know of each other write together (log_sync): then rows can be seen a moment before
+the disk has them, and whoever read them waits for that.
 """
 
 from __future__ import annotations
@@ -33,27 +33,31 @@ from hashrange.engine.sqlite.checkpoints import CHECKPOINT_BYTES, Checkpoints, c
 from hashrange.engine.sqlite.commit_policy import QUICK_SECONDS, CommitPolicy
 from hashrange.engine.sqlite.connection import (
     Durability,
-    StoreStatements,
-    is_absent_table,
     open_connection,
     translated,
 )
 from hashrange.engine.sqlite.data_directory import (
     DATABASE_NAME,
     LOG_NAME,
+    SELECT_META,
     DataDirectoryError,
     DirectoryLock,
-    WriteTurn,
     acquire_directory,
     join_directory,
-    take_lease,
     wait_for_workers,
 )
+from hashrange.engine.sqlite.dropped_stores import FreePiece, has_dropped_stores
+from hashrange.engine.sqlite.file_locks import WriteTurn, take_lease
 from hashrange.engine.sqlite.group_commit import GroupCommit
+from hashrange.engine.sqlite.layout import SELECT_TALLY
+from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync, open_file
+from hashrange.engine.sqlite.reserve import Reserve
+from hashrange.engine.sqlite.row_reads import RangeRead, RowReader
+from hashrange.engine.sqlite.row_sums import checked_columns
 from hashrange.engine.sqlite.shared_state import SharedState
 from hashrange.engine.sqlite.watchers import Watchers
-from hashrange.errors import ConflictError, EngineError, UnknownOutcomeError
+from hashrange.errors import ConflictError, CorruptionError, EngineError, UnknownOutcomeError
 
 __all__ = [
     "DataDirectoryError",
@@ -64,7 +68,6 @@ __all__ = [
     "wait_for_workers",
 ]
 
-_STORES_REMEMBERED_MAX: Final = 20_000
 # SQLite gives up when another process makes or drops stores twice while it prepares a statement.
 _SCHEMA_ATTEMPTS_MAX: Final = 100
 # For so many turns of the event loop a reader looks whether a quick disk has what it read, before
@@ -106,15 +109,15 @@ class SqliteEngine:
         connect = partial(open_connection, directory, syncs_commits=syncs_commits, vfs=vfs)
         self._membership = membership
         self._closed = False
-        self._statements: dict[str, StoreStatements] = {}
         self._turn = WriteTurn(directory)
         self._shared = SharedState(directory)
+        self._shared.set_relaxed(durability == "relaxed")
         self._reader = connect(read_only=True)
         self._share_counter()
-        # One cursor for all point reads: `get` takes the whole result, so none is left half-way.
-        self._point = self._reader.cursor()
+        self._rows = RowReader(self._reader)
         self._policy = CommitPolicy(quick_seconds)
         self._watchers = Watchers(self._shared)
+        self._reserve = Reserve(directory)
         self._leases: dict[str, Lease] = {}
         vfs = self._reader.open_vfs
         database, log = str(directory / DATABASE_NAME), str(directory / LOG_NAME)
@@ -130,6 +133,8 @@ class SqliteEngine:
             policy=self._policy,
             checkpoints=Checkpoints(connect_writer, self._database, self._shared, checkpoint_bytes),
             log_sync=self._log_sync,
+            log_mark=LogMark(directory / LOG_NAME, self._shared) if durability == "full" else None,
+            reserve=self._reserve,
         )
 
     @classmethod
@@ -153,7 +158,7 @@ class SqliteEngine:
             return cls(
                 membership, durability, writes_together, checkpoint_bytes, quick_seconds, vfs
             )
-        except (OSError, apsw.Error) as error:
+        except (OSError, apsw.Error, CorruptionError) as error:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
 
@@ -179,15 +184,15 @@ class SqliteEngine:
             try:
                 if len(keys) == 1:
                     store, _, key = keys[0]
-                    return [self._get(store, key)]
+                    return [self._rows.get(store, key)]
                 self._reader.execute("BEGIN")
                 try:
-                    return [self._get(store, key) for store, _, key in keys]
+                    return [self._rows.get(store, key) for store, _, key in keys]
                 finally:
                     self._reader.execute("COMMIT")
             except apsw.SchemaChangeError:
                 continue
-            except apsw.Error as error:
+            except (apsw.Error, UnicodeDecodeError) as error:
                 raise translated(error) from error
         raise _restless()
 
@@ -203,41 +208,22 @@ class SqliteEngine:
         bytes_max: int,
         consistency: int,
     ) -> tuple[list[Row], bool]:
-        statements = self._statements.get(store) or self._remember(store)
-        statement = statements.descend if reverse else statements.walk
-        page = self._range(statement, (lower, upper), rows_max, bytes_max)
+        page = self._range(store, RangeRead(lower, upper, reverse, rows_max, bytes_max))
         if self._log_sync is not None:
             newest = self._shared.newest_between(lower, upper)
             if newest > self._shared.synced():
                 await self._until_synced(newest)
         return page
 
-    def _range(
-        self, statement: str, bounds: tuple[bytes, bytes], rows_max: int, bytes_max: int
-    ) -> tuple[list[Row], bool]:
+    def _range(self, store: str, request: RangeRead) -> tuple[list[Row], bool]:
         for _ in range(_SCHEMA_ATTEMPTS_MAX):
             try:
-                return self._walk(statement, bounds, rows_max, bytes_max)
+                return self._rows.range(store, request)
             except apsw.SchemaChangeError:
                 continue
-            except apsw.Error as error:
-                if isinstance(error, apsw.SQLError) and is_absent_table(error):
-                    return [], True
+            except (apsw.Error, UnicodeDecodeError) as error:
                 raise translated(error) from error
         raise _restless()
-
-    def _walk(
-        self, statement: str, bounds: tuple[bytes, bytes], rows_max: int, bytes_max: int
-    ) -> tuple[list[Row], bool]:
-        page: list[Row] = []
-        # A statement left half-way would keep its snapshot, and the log, alive. It ends with its
-        # cursor, which has no other user; closing the cursor would leak 200 bytes (APSW 3.54).
-        for row in self._reader.execute(statement, bounds):
-            page.append(row)
-            bytes_max -= len(row[1])
-            if len(page) >= rows_max or bytes_max <= 0:
-                return page, False
-        return page, True
 
     async def write(self, decision: Decision) -> object:
         return await self._writer.submit(decision)
@@ -250,14 +236,22 @@ class SqliteEngine:
 
     async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
         try:
-            row = self._reader.execute(
-                "SELECT rows, bytes FROM tallies WHERE store = ?", (name,)
-            ).get
-        except apsw.Error as error:
+            row = self._reader.execute(SELECT_TALLY, (name,)).get
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error) from error
+        rows, size = (0, 0) if row is None else checked_columns("tallies", row, 2)
         if self._log_sync is not None:
             await self._until_synced(self._shared.commit())
-        return (0, 0) if row is None else (row[0], row[1])
+        return rows, size
+
+    async def tidy(self) -> bool:
+        try:
+            if not has_dropped_stores(self._reader):
+                self._reserve.take()
+                return False
+        except apsw.Error as error:
+            raise translated(error) from error
+        return bool(await self._writer.submit(_FREE_PIECE))
 
     def appended(self, space: str) -> int:
         return self._shared.appended(space)
@@ -286,6 +280,7 @@ class SqliteEngine:
         # close at the same moment neither would be the last, so they take turns.
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().run_in_executor(None, self._turn.take)
+        self._shared.forget_log()
         close_connection(self._reader, self._shared)
         if self._log_sync is not None:
             self._log_sync.close()
@@ -314,28 +309,14 @@ class SqliteEngine:
         """Repair what is shared, in case a process died between its commit and sharing it."""
         self._turn.take()
         try:
-            self._shared.set_counter(self._reader.execute("SELECT counter FROM meta").get)
+            row = self._reader.execute(SELECT_META).get
+            self._shared.set_counter(checked_columns("meta", row, 2)[0])
         finally:
             self._turn.give()
 
-    def _get(self, store: str, key: bytes) -> bytes | None:
-        statements = self._statements.get(store) or self._remember(store)
-        try:
-            value: bytes | None = self._point.execute(statements.get, (key,)).get
-        except apsw.SQLError as error:
-            if is_absent_table(error):
-                return None
-            raise
-        return value
-
-    def _remember(self, store: str) -> StoreStatements:
-        if len(self._statements) >= _STORES_REMEMBERED_MAX:
-            self._statements.clear()
-        statements = self._statements[store] = StoreStatements(store)
-        return statements
-
 
 _NOTHING: Final = _Nothing()
+_FREE_PIECE: Final = FreePiece()
 
 
 def _restless() -> ConflictError:

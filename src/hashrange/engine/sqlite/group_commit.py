@@ -36,10 +36,12 @@ from hashrange.engine.sqlite.batch import Batch, BatchWriter, Waiting
 from hashrange.engine.sqlite.checkpoints import Checkpoints, close_connection
 from hashrange.engine.sqlite.commit_policy import CommitPolicy
 from hashrange.engine.sqlite.connection import spares_other_decisions, translated
-from hashrange.engine.sqlite.data_directory import WriteTurn
+from hashrange.engine.sqlite.file_locks import WriteTurn
+from hashrange.engine.sqlite.log_check import LogMark
 from hashrange.engine.sqlite.log_sync import LogSync
+from hashrange.engine.sqlite.reserve import Reserve
 from hashrange.engine.sqlite.shared_state import SharedState
-from hashrange.errors import EngineError, UnknownOutcomeError
+from hashrange.errors import EngineError, StorageFullError, UnknownOutcomeError
 
 WAITING_MAX: Final = 65_536
 _log = logging.getLogger(__name__)
@@ -58,6 +60,8 @@ class GroupCommit:
         policy: CommitPolicy,
         checkpoints: Checkpoints,
         log_sync: LogSync | None,
+        log_mark: LogMark | None,
+        reserve: Reserve,
     ) -> None:
         self._connect = connect
         self._turn = turn
@@ -65,10 +69,14 @@ class GroupCommit:
         self._policy = policy
         self._checkpoints = checkpoints
         self._log_sync = log_sync
+        # None where commits are not synced.
+        self._log_mark = log_mark
+        self._reserve = reserve
         self._copying: asyncio.Future[None] | None = None
         # One cursor for every statement. To make one for each batch would cost time; and one that
         # the event loop lets go of while the thread uses the connection is never freed (APSW 3.54).
-        self._cursor: apsw.Cursor | None = connect().cursor()
+        self._cursor: apsw.Cursor | None = None
+        self._open()
         self._batch_writer = BatchWriter(shared)
         self._waiting: deque[Waiting] = deque()
         self._busy = False
@@ -114,6 +122,8 @@ class GroupCommit:
         if self._cursor is not None:
             close_connection(self._cursor.connection, self._shared)
             self._cursor = None
+        if self._log_mark is not None:
+            self._log_mark.close()
 
     # On the event loop.
 
@@ -171,7 +181,7 @@ class GroupCommit:
         if not batch.changed and self._shared.synced() >= batch.number:
             self._turn.give()
             self._finish(batch, None)
-        elif self._policy.waits_for(batch.put_bytes) and not batch.drops:
+        elif self._policy.waits_for(batch.put_bytes) and not batch.late_statement:
             self._commit_inline(batch)
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))
@@ -207,8 +217,13 @@ class GroupCommit:
 
     def _answer(self, batch: Batch, error: Exception | None) -> None:
         self._policy.note_answers(len(batch.answers), len(self._waiting))
-        for (_, future), outcome, refusal in batch.answers:
-            if future.done():
+        again: list[Waiting] = []
+        if isinstance(error, StorageFullError) and batch.droppers and self._reserve.give():
+            again = batch.droppers
+            self._waiting.extendleft(reversed(again))
+        for entry, outcome, refusal in batch.answers:
+            future = entry[1]
+            if future.done() or entry in again:
                 continue
             if error is not None:
                 # An instance of its own for each caller, since raising one adds its traceback.
@@ -303,7 +318,9 @@ class GroupCommit:
     def _open(self) -> apsw.Cursor:
         """Return the cursor, of a new connection when the last one had to be given up."""
         if self._cursor is None:
-            self._cursor = self._connect().cursor()
+            connection = self._connect()
+            self._checkpoints.follow(connection)
+            self._cursor = connection.cursor()
         return self._cursor
 
     def _pass_turn(self) -> bool:
@@ -316,6 +333,8 @@ class GroupCommit:
     def _make_durable(self, batch: Batch) -> bool:
         """Have the disk write what SQLite left to us; return whether all is as was asked for."""
         is_durable = self._log_sync is None or self._log_sync.try_sync(batch.number)
+        if is_durable and self._log_mark is not None and batch.log_frames:
+            self._log_mark.note(batch.log_salt, batch.log_frames)
         if batch.changed:
             self._policy.note_commit(perf_counter() - batch.started_at)
         return is_durable
@@ -327,8 +346,8 @@ class GroupCommit:
         cursor = self._cursor
         assert cursor is not None  # since the transaction is open
         try:
-            for drop in batch.drops.values():
-                cursor.execute(drop)
+            if batch.late_statement:
+                cursor.execute(batch.late_statement)
             batch.started_at = perf_counter()
             if self._log_sync is not None:
                 batch.number += 1
@@ -342,7 +361,9 @@ class GroupCommit:
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody may be left waiting
             self._roll_back()
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
-        self._checkpoints.note_batch(batch.put_bytes, len(batch.answers))
+        if self._log_mark is not None:
+            batch.log_salt = self._log_mark.salt()
+            batch.log_frames = self._checkpoints.frames
         self._batch_writer.note_commit(cursor, batch)
         return None
 

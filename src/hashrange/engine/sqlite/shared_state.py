@@ -3,11 +3,12 @@
 | word    | content                                                                              |
 |---------|--------------------------------------------------------------------------------------|
 | 0       | the newest change counter                                                            |
-| 1       | unused                                                                               |
+| 1       | how much of the log is on disk: 32 bits of its salt, then the number of frames      |
 | 2       | not 0: the log may not be let go of until the directory is opened afresh             |
 | 3       | the number of the newest commit, set before anybody can see it                       |
 | 4       | the number of a commit that is on disk, with all before it                           |
 | 5       | not 0: a sync of the log failed, and any part of it may not be on disk               |
+| 6       | not 0: commits are not synced (durability `relaxed`)                                 |
 | 8–263   | appends: for each group of spaces, how many commits appended rows to one of them     |
 | 264–    | stripes: for each part of the key space, the newest commit that changed a row there  |
 
@@ -28,10 +29,12 @@ from typing import Final, final
 from zlib import crc32
 
 from hashrange.engine.base import RowKey
+from hashrange.engine.sqlite.file_locks import open_private
 
 SHARED_STATE_NAME: Final = "SHARED"
 
-_COUNTER, _UNUSED, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED = range(6)
+_COUNTER, _LOG_ON_DISK, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED, _IS_RELAXED = range(7)
+_FRAMES_BITS: Final = 32
 _FIRST_APPEND: Final = 8
 _APPENDS: Final = 256
 _FIRST_STRIPE: Final = _FIRST_APPEND + _APPENDS
@@ -47,9 +50,7 @@ class SharedState:
     """The shared words, by name."""
 
     def __init__(self, directory: Path) -> None:
-        descriptor = os.open(
-            directory / SHARED_STATE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode=0o600
-        )
+        descriptor = open_private(directory / SHARED_STATE_NAME)
         try:
             # Written, not only made longer: a full disk is to refuse it here, since a page that
             # finds no room when it is first touched ends the process.
@@ -94,6 +95,37 @@ class SharedState:
 
     def set_damaged(self, is_damaged: bool) -> None:
         self._words[_IS_DAMAGED] = is_damaged
+
+    def is_relaxed(self) -> bool:
+        """Tell whether commits were not synced."""
+        return self._words[_IS_RELAXED] != 0
+
+    def set_relaxed(self, is_relaxed: bool) -> None:
+        self._words[_IS_RELAXED] = is_relaxed
+
+    def note_log_on_disk(self, salt: int, frames: int) -> None:
+        """Take note that the disk has so many frames of the log with this salt.
+
+        One word holds both, so that no process ever sees the salt of one log with the frames of
+        another one.
+        """
+        known = self._words[_LOG_ON_DISK]
+        noted = salt << _FRAMES_BITS | frames
+        if known >> _FRAMES_BITS != salt or noted > known:
+            self._words[_LOG_ON_DISK] = noted
+
+    def forget_log(self) -> None:
+        """Expect nothing of the log, which is about to be taken away."""
+        self._words[_LOG_ON_DISK] = 0
+
+    def synced_frames(self, salt: int) -> int:
+        """Return how many frames of the log with this salt the disk is known to have."""
+        known = self._words[_LOG_ON_DISK]
+        return known & ((1 << _FRAMES_BITS) - 1) if known >> _FRAMES_BITS == salt else 0
+
+    def expects_log(self) -> bool:
+        """Tell whether there should be a log."""
+        return self._words[_LOG_ON_DISK] != 0
 
     def commit(self) -> int:
         """Return the number of the newest commit, which may be about to become visible."""

@@ -1,7 +1,7 @@
-"""Prepared statements: parsed, checked without their table, and cached by their text.
+"""Statements, prepared: parsed, checked without their table, and remembered by their text.
 
-A prepared statement is bound to the parameters of a request with `values`. The operations check
-what needs the table (keys, indexes).
+A prepared statement is bound to the parameters of a request with `values`; what needs the table
+(keys, indexes) is the business of the operations.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final, final
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.binding import Check, Values, may_keep, run_checks
+from hashrange.expressions.mentions import collect_action
 from hashrange.expressions.nodes import ValueNode
 from hashrange.expressions.partiql.assignments import read_assignment
 from hashrange.expressions.partiql.filters import read_where
@@ -109,6 +110,11 @@ class InsertStatement(Statement):
         super().__init__(names)
         self._attributes = attributes
 
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the item."""
+        return list(self._attributes)
+
     def item(self, values: Values) -> Item:
         """Return the item to insert."""
         return {attribute: values[name] for attribute, name in self._attributes.items()}
@@ -118,7 +124,7 @@ class InsertStatement(Statement):
 class UpdateStatement(Statement):
     """An UPDATE."""
 
-    __slots__ = ("_update", "returning")
+    __slots__ = ("_update", "attributes", "returning")
 
     def __init__(
         self, names: tuple[str, str | None], node: Update, terms: Terms, where: Where | None
@@ -126,7 +132,12 @@ class UpdateStatement(Statement):
         super().__init__(names)
         checks: list[Check] = []
         actions = [read_assignment(terms, assignment, checks) for assignment in node.assignments]
-        # AWS checks the actions of a statement from first to last, unlike those of an expression.
+        # The attributes it mentions, read or written.
+        mentions: dict[str, None] = {}
+        for action in actions:
+            collect_action(action, lambda path: terms.resolve(path)[0], mentions)
+        self.attributes = list(mentions)
+        # Of statements AWS looks at the first action first, unlike of expressions.
         self._update = bind_update(terms.binder(), actions[::-1], 0)
         self.checks = tuple(checks)
         self.where = where
@@ -156,7 +167,7 @@ class ExistsStatement(Statement):
 
 
 def prepare_statement(text: str) -> Statement:
-    """Parse and check a statement, or return it from the cache."""
+    """Parse and check a statement, or find it prepared."""
     return _kept(text) if may_keep(text, ()) else _parse(text)
 
 

@@ -1,17 +1,19 @@
-"""AWS Security Token Service: who is calling."""
+"""AWS Security Token Service: who is calling, and temporary credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
+from hashrange.identities.store import IdentityStore
 from hashrange.neighbours.service import Handler, Service
 
 
-def _handlers() -> Mapping[str, Handler]:
-    from hashrange.neighbours.sts.operations import OPERATIONS
+def sts_service(identities: IdentityStore) -> Service:
+    """Return the service; its operations are imported when it is first called."""
 
-    return OPERATIONS
+    def handlers() -> Mapping[str, Handler]:
+        from hashrange.neighbours.sts.operations import Tokens
 
+        return Tokens(identities).operations()
 
-SERVICE: Final = Service("sts", _handlers, api_version="2011-06-15")
+    return Service("sts", handlers, api_version="2011-06-15")

@@ -27,6 +27,9 @@ ITEM_OVERHEAD_BYTES: Final = 100
 """What DynamoDB adds to each item, in the table and in each index, when it bills storage."""
 
 CLOSE: Final = 0.10
+SAVING_MIN: Final = 5.0
+"""Savings below this share of on-demand, or below this amount a month, are not worth the care."""
+
 GIGABYTE: Final = 1024**3
 
 
@@ -88,17 +91,19 @@ def _scaling(table: Table) -> Scaling:
 def advise(plans: list[Plan], series: list[Series]) -> tuple[Plan, tuple[str, ...]]:
     """Return the plan to take, with reasons.
 
-    It is the cheapest without a commitment, unless on-demand is about as cheap. Reserved capacity
-    is mentioned, not advised: whether traffic stays for years is for people to decide.
+    It is the cheapest that adapts to traffic without a commitment, unless on-demand is about as
+    cheap. Reserved capacity is mentioned, not advised: whether traffic stays for years is for
+    people to decide. Capacity fixed at the peak is shown, but throttles when the peak grows.
     """
     named = by_name(plans)
     on_demand = named["on-demand"]
-    cheapest = best([plan for plan in plans if "reserved" not in plan.name])
+    cheapest = best([plan for plan in plans if plan.adapts])
     chosen, reasons = cheapest, []
-    if cheapest is not on_demand and cheapest.total >= on_demand.total * (1 - CLOSE):
+    worth = max(on_demand.total * CLOSE, SAVING_MIN)
+    if cheapest is not on_demand and on_demand.total - cheapest.total < worth:
         chosen = on_demand
         reasons.append(
-            f"{cheapest.name} would save less than {CLOSE:.0%} and needs planning and watching"
+            f"{cheapest.name} would save less than {worth:,.2f} and needs planning and watching"
         )
     elif cheapest is not on_demand:
         reasons.append(f"it costs {_saving(cheapest, on_demand)} less than on-demand")

@@ -58,6 +58,11 @@ class Plan:
     def total(self) -> float:
         return self.throughput + self.storage
 
+    @property
+    def adapts(self) -> bool:
+        """True for plans that follow the traffic and bind nobody."""
+        return self.name.startswith(("on-demand", "auto-scaled"))
+
 
 def compare(
     series: Sequence[Series], stored: Stored, prices: Prices, scaling: Scaling

@@ -1,7 +1,8 @@
 """Prices: a dated data file, one section per region, which a file of the user can replace.
 
-`prices.json` beside this module has the published prices of one region. A file given by the user
-has the same form; regions it lacks are taken from none other: prices differ too much.
+`prices.json` beside this module has the prices of one region; docs/toolkit/cost.md says which of
+them are confirmed. A file given by the user has the same form, and no region is taken from
+another: prices differ too much.
 Reserved capacity is priced per 100 units: an upfront payment for the term, and an hourly rate.
 """
 

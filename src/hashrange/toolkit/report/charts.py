@@ -18,14 +18,17 @@ _HOT: Final = "#d6453a"
 _HOT_UNITS: Final = 0.9 * PARTITION_WRITE_UNITS
 
 
+def busiest(run: StoreRun) -> float:
+    """Return the units per second of the busiest cell in its busiest minute."""
+    return max((value for minute in run.minutes for value in minute.cells), default=0.0) / 60
+
+
 def heat_map(run: StoreRun) -> Markup:
     """Return the heat of a store: hash range from left to right, a simulated day downwards.
 
     Blue is a share of the busiest cell. Red is heat that a partition can hardly serve.
     """
-    top = max((value for minute in run.minutes for value in minute.cells), default=0.0) / 60
-    if top == 0:
-        return element("p", "No traffic is declared.", class_="lead")
+    top = busiest(run)
     width, height = _LEFT + CELLS * _CELL_WIDTH, len(run.minutes) * _ROW_HEIGHT + 34
     cells = []
     for row, minute in enumerate(run.minutes):

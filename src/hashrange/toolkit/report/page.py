@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from hashrange.toolkit.checker.findings import Finding
 from hashrange.toolkit.design.patterns import AccessPattern
-from hashrange.toolkit.report.charts import cost_bars, heat_map, plan_bars
+from hashrange.toolkit.report.charts import busiest, cost_bars, heat_map, plan_bars
 from hashrange.toolkit.report.facts import Facts
 from hashrange.toolkit.report.keys import (
     chip,
@@ -17,6 +18,10 @@ from hashrange.toolkit.report.keys import (
 from hashrange.toolkit.report.markup import Content, Markup, Number, element, joined, table_of
 from hashrange.toolkit.report.style import STYLE
 
+_STORES_MAX: Final = 5
+"""A matrix of more tables and indexes than this would be too wide for a page."""
+
+_HEAT_UNITS_MIN: Final = 1.0
 _SECTIONS: Final = (
     ("layout", "Key layout"),
     ("templates", "Key templates"),
@@ -38,7 +43,7 @@ def html_of(facts: Facts) -> str:
         ),
         "patterns": (
             "Which pattern uses which table or index, and what one call takes by estimate.",
-            _matrix(facts),
+            _patterns(facts),
         ),
         "collections": (
             "Items that share a partition key value, with their typical size.",
@@ -103,19 +108,33 @@ def _section(name: str, title: str, lead: str, content: Markup) -> Markup:
     )
 
 
-def _matrix(facts: Facts) -> Markup:
-    """Return the matrix of patterns and stores, with units, rates and costs."""
+def _patterns(facts: Facts) -> Markup:
+    """Return the matrix of patterns and stores; one for each table if there are many stores."""
     design = facts.design
     stores = [
         (table.name, index)
         for table in design.tables
         for index in ("", *(each.name for each in table.indexes))
     ]
+    if len(stores) <= _STORES_MAX:
+        return _matrix(facts, stores, design.patterns)
+    parts: list[Content] = []
+    for table in design.tables:
+        own = [store for store in stores if store[0] == table.name]
+        parts.append(element("h3", table.name))
+        parts.append(_matrix(facts, own, design.patterns_of(table.name)))
+    return joined(*parts)
+
+
+def _matrix(
+    facts: Facts, stores: list[tuple[str, str]], patterns: Sequence[AccessPattern]
+) -> Markup:
+    design = facts.design
     head: list[Content] = ["pattern", "entities"]
     head += [index or table for table, index in stores]
     head += [Number(each) for each in ("requests", "reads", "writes", "calls/s", "$/month")]
     rows = []
-    for pattern in design.patterns:
+    for pattern in patterns:
         units, cost = facts.units[pattern.name], facts.pattern_costs[pattern.name]
         names = dict.fromkeys((*pattern.entities, *(step.entity for step in pattern.steps)))
         cells = [
@@ -129,7 +148,7 @@ def _matrix(facts: Facts) -> Markup:
             element("td", "" if cost is None else f"{sum(cost):,.2f}", class_="n"),
         ]
         rows.append(element("tr", *cells))
-    return table_of(head, rows)
+    return table_of(head, rows, class_="matrix")
 
 
 def _described(pattern: AccessPattern) -> Markup:
@@ -155,10 +174,16 @@ def _hit(facts: Facts, pattern: AccessPattern, table: str, index: str) -> Conten
 
 
 def _heat(facts: Facts) -> Markup:
-    parts: list[Content] = []
-    for run in facts.runs.values():
-        parts += [element("h3", run.name), element("div", heat_map(run), class_="card")]
-    return joined(*parts) or element("p", "No pattern declares a rate.", class_="lead")
+    busy = [run for run in facts.runs.values() if busiest(run) >= _HEAT_UNITS_MIN]
+    quiet = [run.name for run in facts.runs.values() if run not in busy]
+    cards = [element("div", element("h3", run.name), heat_map(run), class_="card") for run in busy]
+    parts: list[Content] = [element("div", *cards, class_="wide cards" if len(busy) > 2 else "")]
+    if quiet:
+        words = f"Less than {_HEAT_UNITS_MIN:g} unit per second anywhere: {', '.join(quiet)}."
+        parts.append(element("p", words, class_="lead also"))
+    if not facts.runs:
+        parts.append(element("p", "No pattern declares a rate.", class_="lead"))
+    return joined(*parts)
 
 
 def _cost_lead(facts: Facts) -> str:

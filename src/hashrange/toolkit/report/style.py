@@ -57,7 +57,10 @@ td.hit { text-align: center; } .op { display: inline-block; border-radius: 6px; 
   transparent); color: var(--good); } .op.scan { background: color-mix(in srgb, var(--error) 15%,
   transparent); color: var(--error); } .also { color: var(--soft); font-size: 12px; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); gap: 14px; }
-.cards .card { margin: 0; } .collection-head { font-weight: 600; margin-bottom: 10px; }
+.cards .card { margin: 0; } .wide.cards { grid-template-columns: repeat(auto-fill,
+  minmax(520px, 1fr)); } .card h3 { margin: 0 0 10px; }
+.matrix th, .matrix td { padding: 8px 9px; } .matrix td:first-child { min-width: 170px; }
+.collection-head { font-weight: 600; margin-bottom: 10px; }
 .member { display: grid; grid-template-columns: 1fr auto; gap: 2px 12px; margin-top: 10px; }
 .bar { grid-column: 1 / -1; height: 8px; border-radius: 4px; background: var(--shade);
   overflow: hidden; } .bar b { display: block; height: 100%; border-radius: 4px; }

@@ -1,16 +1,16 @@
 """Signature Version 4: the authenticators of the request pipeline.
 
 `OpenDoor`, for servers without credentials, wants a well-formed signature but does not verify it.
-`Verifier` wants a known access key, a time within fifteen minutes, and a correct signature. Either
-way the credential scope must name the service of the request. Signing keys are cached, so that a
-verification costs two hashes and one HMAC. Errors have AWS's types and texts.
+`Verifier` wants an access key that its key ring knows, a time within fifteen minutes, and a correct
+signature. Either way the credential scope must name the service of the request. Signing keys are
+cached, so that a verification costs two hashes and one HMAC. Errors have AWS's types and texts.
 """
 
 from __future__ import annotations
 
 import hmac
 from calendar import timegm
-from collections.abc import Mapping
+from collections.abc import Coroutine
 from functools import lru_cache
 from hashlib import sha256
 from operator import itemgetter
@@ -21,13 +21,15 @@ from urllib.parse import quote, unquote_to_bytes
 from hashrange.api.scope import Caller
 from hashrange.clock import Clock
 from hashrange.errors import (
+    ExpiredTokenException,
     IncompleteSignatureException,
     InvalidSignatureException,
     UnrecognizedClientException,
 )
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
-from hashrange.wire.http.messages import Headers, HttpRequest
+from hashrange.wire.auth.key_rings import Credential, KeyRing
+from hashrange.wire.http.messages import ID_NAME, SIGNATURE_BYTES, Headers, HttpRequest
 
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
@@ -35,21 +37,6 @@ _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
 _CACHE_MAX: Final = 4096
 _INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
-
-
-@final
-class Credential:
-    """A known access key with its secret."""
-
-    __slots__ = ("access_key", "account", "secret", "token")
-
-    def __init__(
-        self, access_key: str, secret: str, *, account: str | None = None, token: str | None = None
-    ) -> None:
-        self.access_key = access_key
-        self.secret = secret
-        self.account = account or account_of(access_key)
-        self.token = token.encode() if token else None
 
 
 @final
@@ -80,14 +67,20 @@ class OpenDoor:
 class _Signer:
     """A known access key in one credential scope, with the signing key derived from both."""
 
-    __slots__ = ("_inner", "_outer", "caller", "scope", "token")
+    __slots__ = ("_inner", "_outer", "caller", "expires_at", "scope")
 
     def __init__(self, credential: Credential, scope: Scope) -> None:
-        self.caller = root_caller(
-            credential.access_key, credential.account, scope.region, scope.service
+        principal = credential.grants.principal
+        self.caller = Caller(
+            credential.access_key,
+            principal.account,
+            principal.arn,
+            scope.region,
+            scope.service,
+            credential.grants,
         )
         self.scope = scope
-        self.token = credential.token
+        self.expires_at = credential.expires_at
         key = f"AWS4{credential.secret}".encode()
         for part in (scope.date, scope.region, scope.service, "aws4_request"):
             key = hmac.digest(key, part.encode(), "sha256")
@@ -107,19 +100,73 @@ class _Signer:
 
 
 @final
+class _SharedHead:
+    """What is the same for all requests with one head: all but body, signature and id.
+
+    Between `since` and `until` the head's time is current. `canonical` has taken in the canonical
+    request up to the hash of the body, `text` is the text to sign up to the hash of all that.
+    """
+
+    __slots__ = ("canonical", "ring", "signer", "since", "text", "until", "version")
+
+    def __init__(self, ring: KeyRing, signer: _Signer, canonical: bytes, text: bytes) -> None:
+        self.ring = ring
+        self.version = ring.version
+        self.signer = signer
+        self.canonical = sha256(canonical)
+        self.text = text
+        self.since = 0.0
+        self.until = 0.0
+
+    def is_signed(self, request: HttpRequest) -> bool:
+        """Tell whether the signature of a request with this head is right."""
+        digest = self.canonical.copy()
+        digest.update(sha256(request.body).hexdigest().encode())
+        signature = self.signer.sign(self.text + digest.hexdigest().encode())
+        return hmac.compare_digest(signature.encode(), request.signature)
+
+
+@final
 class Verifier:
-    """Accepts requests signed with a known key."""
+    """Accepts requests signed with a key of a key ring."""
 
-    def __init__(self, credentials: Mapping[str, Credential], clock: Clock) -> None:
-        self._credentials = dict(credentials)
+    def __init__(self, keys: KeyRing, clock: Clock) -> None:
+        self._keys = keys
         self._clock = clock
-        self._signers: dict[bytes, _Signer] = {}
+        self._signers: dict[tuple[bytes, bytes | None], _Signer] = {}
+        self._version = -1
 
-    def authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
+    def authenticate(
+        self, request: HttpRequest, signing_name: str
+    ) -> Caller | Coroutine[None, None, Caller]:
         """Return the caller that signed the request."""
+        if not self._keys.is_current:
+            return self._authenticate_later(request, signing_name)
+        shared = request.head.signing
+        if (
+            isinstance(shared, _SharedHead)
+            and request.signature
+            and shared.ring is self._keys
+            and shared.version == self._keys.version
+            and shared.signer.scope.service == signing_name
+            and shared.since <= self._clock.now() <= shared.until
+            and shared.is_signed(request)
+        ):
+            return shared.signer.caller
+        return self._authenticate(request, signing_name)
+
+    async def _authenticate_later(self, request: HttpRequest, signing_name: str) -> Caller:
+        await self._keys.refresh()
+        return self._authenticate(request, signing_name)
+
+    def _authenticate(self, request: HttpRequest, signing_name: str) -> Caller:
+        if self._version != self._keys.version:
+            self._version = self._keys.version
+            self._signers.clear()
         claim = read_claim(request)
-        signer = self._signers.get(claim.credential)
-        time = _check_time(claim, self._clock.now())
+        signer = self._signers.get((claim.credential, claim.token))
+        now = self._clock.now()
+        time = _check_time(claim, now)
         if signer is None or signer.scope.service != signing_name:
             signer = None
             scope = Scope(claim.credential, signing_name)
@@ -127,31 +174,45 @@ class Verifier:
             scope = signer.scope
         _check_scope_date(scope, time)
         if signer is None:
-            signer = self._remember(claim.credential, scope)
-        if signer.token != claim.token:
-            raise _unrecognized()
-        digest = sha256(_canonical_request(request, claim)).hexdigest()
-        text = b"AWS4-HMAC-SHA256\n%b\n%b\n%b" % (time.encode(), scope.text, digest.encode())
+            signer = self._remember(claim, scope)
+        canonical = _canonical_request(request, claim)
+        start = b"AWS4-HMAC-SHA256\n%b\n%b\n" % (time.encode(), scope.text)
+        text = start + sha256(canonical).hexdigest().encode()
         if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided. "
                 "Check your AWS Secret Access Key and signing method. "
                 "Consult the service documentation for details."
             )
+        if now >= signer.expires_at:
+            raise ExpiredTokenException("The security token included in the request is expired")
+        if request.signature and request.head.is_plainly_signed and not claim.is_presigned:
+            self._share(request, claim, signer, canonical, start)
         return signer.caller
 
-    def _remember(self, claimed: bytes, scope: Scope) -> _Signer:
-        credential = self._credentials.get(scope.access_key)
+    def _share(
+        self, request: HttpRequest, claim: Claim, signer: _Signer, canonical: bytes, start: bytes
+    ) -> None:
+        """Remember what the next request with the same head need not compute again."""
+        if ID_NAME in claim.signed_headers.split(b";"):
+            return
+        shared = _SharedHead(self._keys, signer, canonical[:-SIGNATURE_BYTES], start)
+        seconds = _parse_time(claim.time)[1]
+        shared.since = float(seconds - _SKEW_SECONDS)
+        # Of an end that comes first, the full check tells which it is.
+        shared.until = min(float(seconds + _SKEW_SECONDS), signer.expires_at - 1.0)
+        request.head.signing = shared
+
+    def _remember(self, claim: Claim, scope: Scope) -> _Signer:
+        credential = self._keys.find(scope.access_key, claim.token)
         if credential is None:
-            raise _unrecognized()
+            raise UnrecognizedClientException(
+                "The security token included in the request is invalid."
+            )
         if len(self._signers) >= _CACHE_MAX:
             self._signers.clear()
-        signer = self._signers[claimed] = _Signer(credential, scope)
+        signer = self._signers[(claim.credential, claim.token)] = _Signer(credential, scope)
         return signer
-
-
-def _unrecognized() -> UnrecognizedClientException:
-    return UnrecognizedClientException("The security token included in the request is invalid.")
 
 
 def _check_scope_date(scope: Scope, time: str) -> None:

@@ -55,6 +55,7 @@ class Head:
         "is_own_call",
         "is_plainly_signed",
         "method",
+        "signing",
         "target",
         "trace",
         "url",
@@ -76,6 +77,8 @@ class Head:
         self.is_plainly_signed = url == b"/" and b"x-amz-date" in headers
         # The W3C trace context, or else AWS's own form of it.
         self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
+        # What the verifier of signatures remembers for requests that share this head.
+        self.signing: object = None
         # The length of the bodies of requests that share this head.
         self.body_bytes = 0
 

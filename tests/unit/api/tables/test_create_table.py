@@ -326,9 +326,7 @@ def test_a_table_that_cannot_be_is_refused(change: dict[str, Any], message: str)
     assert Tables().refusal("CreateTable", **request) == message
 
 
-@pytest.mark.parametrize(
-    "setting", [{"ResourcePolicy": "{}"}, {"VectorIndexes": [{}]}, {"GlobalTableSourceArn": "x"}]
-)
+@pytest.mark.parametrize("setting", [{"VectorIndexes": [{}]}, {"GlobalTableSourceArn": "x"}])
 def test_a_setting_that_would_have_no_effect_is_refused(setting: dict[str, Any]) -> None:
     refused = Tables().refusal(
         "CreateTable",

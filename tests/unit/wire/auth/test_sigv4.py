@@ -1,5 +1,7 @@
 """Signature Version 4: AWS's words for what is wrong, and botocore as the other side of it."""
 
+from typing import Any
+
 import pytest
 from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
@@ -7,10 +9,15 @@ from botocore.credentials import Credentials
 
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import ClientError, InvalidSignatureException
-from hashrange.wire.auth.sigv4 import Credential, OpenDoor, Verifier
+from hashrange.wire.auth.key_rings import Credential, FixedKeys, root_grants
+from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
 from hashrange.wire.http.messages import Head, HttpRequest
 
 SCOPE = "AKID/20260101/us-east-1/dynamodb/aws4_request"
+
+
+def keys_of(access_key):
+    return FixedKeys({access_key: Credential(access_key, "secret", root_grants("000000000000"))})
 
 
 def request_with(url="/", **headers):
@@ -18,9 +25,14 @@ def request_with(url="/", **headers):
     return HttpRequest(Head(b"POST", url.encode(), named), b"{}", True)
 
 
-def refusal(authenticator, request):
+def caller_of(verifier, request) -> Any:
+    """Return the caller of a request, with keys that are at hand."""
+    return verifier.authenticate(request, "dynamodb")
+
+
+def refusal(authenticator, request, service="dynamodb"):
     with pytest.raises(ClientError) as caught:
-        authenticator.authenticate(request, "dynamodb")
+        authenticator.authenticate(request, service)
     return caught.value.code, caught.value.message
 
 
@@ -54,7 +66,10 @@ def from_botocore(prepared, url):
 
 @pytest.fixture
 def verifier():
-    return Verifier({"AKID": Credential("AKID", "secret")}, SystemClock())
+    return Verifier(
+        keys_of("AKID"),
+        SystemClock(),
+    )
 
 
 @pytest.mark.parametrize("authorization", [None, "AWS4", "X", "Bearer abc", ""])
@@ -167,15 +182,15 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
     url = prepared.url.removeprefix("http://localhost:8000")
     presigned = from_botocore(prepared, url)
     presigned.body = b""
-    assert verifier.authenticate(presigned, "dynamodb").access_key == "AKID"
+    assert caller_of(verifier, presigned).access_key == "AKID"
     presigned.body = b"{}"
     assert refusal(verifier, presigned)[0] == "InvalidSignatureException"
 
 
 def test_an_account_may_be_given_to_a_key():
-    credential = Credential("AKID", "secret", account="123456789012")
-    verifier = Verifier({"AKID": credential}, SystemClock())
-    assert verifier.authenticate(signed_request(), "dynamodb").account == "123456789012"
+    credential = Credential("AKID", "secret", root_grants("123456789012"))
+    verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
+    assert caller_of(verifier, signed_request()).account == "123456789012"
 
 
 def test_a_wrong_secret_is_refused(verifier):
@@ -208,7 +223,10 @@ def test_the_host_and_the_target_have_to_be_signed(verifier):
 
 
 def test_an_unknown_key_is_refused():
-    verifier = Verifier({"OTHER": Credential("OTHER", "secret")}, SystemClock())
+    verifier = Verifier(
+        keys_of("OTHER"),
+        SystemClock(),
+    )
     assert refusal(verifier, signed_request()) == (
         "UnrecognizedClientException",
         "The security token included in the request is invalid.",
@@ -216,9 +234,9 @@ def test_an_unknown_key_is_refused():
 
 
 def test_a_session_token_has_to_be_the_right_one():
-    credential = Credential("AKID", "secret", token="token")
-    verifier = Verifier({"AKID": credential}, SystemClock())
-    assert verifier.authenticate(signed_request(token="token"), "dynamodb").access_key == "AKID"
+    credential = Credential("AKID", "secret", root_grants("000000000000"), token="token")
+    verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
+    assert caller_of(verifier, signed_request(token="token")).access_key == "AKID"
     for token in (None, "other"):
         code, _ = refusal(verifier, signed_request(token=token))
         assert code == "UnrecognizedClientException"
@@ -226,7 +244,7 @@ def test_a_session_token_has_to_be_the_right_one():
 
 def test_an_expired_signature_is_refused_in_aws_words():
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request) == (
         "InvalidSignatureException",
@@ -239,7 +257,8 @@ def test_an_expired_signature_is_refused_in_aws_words():
 
 def test_a_signature_from_the_future_is_refused_in_aws_words():
     verifier = Verifier(
-        {"AKID": Credential("AKID", "secret")}, VirtualClock(1_767_225_600.0 - 1000)
+        keys_of("AKID"),
+        VirtualClock(1_767_225_600.0 - 1000),
     )
     request = request_with(authorization=header(), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request) == (
@@ -251,7 +270,7 @@ def test_a_signature_from_the_future_is_refused_in_aws_words():
 
 def test_the_date_of_the_scope_has_to_be_that_of_the_request():
     clock = VirtualClock(1_767_312_000.0)  # 2026-01-02T00:00:00Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(), x_amz_date="20260102T000000Z")
     code, message = refusal(verifier, request)
     assert code == "InvalidSignatureException"
@@ -263,7 +282,7 @@ def test_the_date_of_the_scope_has_to_be_that_of_the_request():
 )
 def test_the_date_is_looked_at_before_the_scope(credential):
     clock = VirtualClock(1_767_226_561.0)  # 2026-01-01T00:16:01Z
-    verifier = Verifier({"AKID": Credential("AKID", "secret")}, clock)
+    verifier = Verifier(keys_of("AKID"), clock)
     request = request_with(authorization=header(credential), x_amz_date="20260101T000000Z")
     assert refusal(verifier, request)[1].startswith("Signature expired: 20260101T000000Z")
     request = request_with(authorization=header(credential), x_amz_date="yesterday")
@@ -273,3 +292,64 @@ def test_the_date_is_looked_at_before_the_scope(credential):
 def test_a_date_that_is_none_is_refused(verifier):
     request = request_with(authorization=header(), x_amz_date="yesterday")
     assert refusal(verifier, request)[0] == "IncompleteSignatureException"
+
+
+class ChangingKeys:
+    """A key ring whose version and keys can be set."""
+
+    is_current = True
+
+    def __init__(self):
+        self.version = 1
+        self.keys = keys_of("AKID")
+
+    def find(self, access_key, token):
+        return self.keys.find(access_key, token)
+
+
+def shared(request, body=None, signature=None):
+    """Return another request with the head of a request, as `head_cache` makes them."""
+    own = request.headers[b"authorization"][-64:]
+    content = request.body if body is None else body
+    return HttpRequest(request.head, content, keep_alive=True, signature=signature or own)
+
+
+def test_requests_that_share_a_head_are_verified_each_by_itself():
+    keys: Any = ChangingKeys()
+    verifier = Verifier(keys, SystemClock())
+    first = signed_request()
+    for _ in range(3):
+        assert caller_of(verifier, shared(first)).access_key == "AKID"
+    assert first.head.signing is not None
+    for wrong in (shared(first, body=b"{} "), shared(first, signature=b"0" * 64)):
+        assert refusal(verifier, wrong)[0] == "InvalidSignatureException"
+    code, message = refusal(verifier, shared(first), "lambda")
+    assert (code, "correct service" in message) == ("InvalidSignatureException", True)
+    other = Verifier(keys_of("OTHER"), SystemClock())
+    assert refusal(other, shared(first))[0] == "UnrecognizedClientException"
+    keys.version, keys.keys = 2, keys_of("OTHER")
+    assert refusal(verifier, shared(first))[0] == "UnrecognizedClientException"
+
+
+def test_a_shared_head_grows_old():
+    clock = VirtualClock(SystemClock().now())
+    verifier = Verifier(keys_of("AKID"), clock)
+    first = signed_request()
+    verifier.authenticate(shared(first), "dynamodb")
+    clock.advance(16 * 60)
+    assert refusal(verifier, shared(first))[1].startswith("Signature expired")
+
+
+def test_a_session_ends_also_for_a_shared_head():
+    clock = VirtualClock(SystemClock().now())
+    grants = root_grants("000000000000")
+    ends = clock.now() + 60
+    credential = Credential("AKID", "secret", grants, token="token", expires_at=ends)
+    verifier = Verifier(FixedKeys({"AKID": credential}), clock)
+    first = signed_request(token="token")
+    assert caller_of(verifier, shared(first)).access_key == "AKID"
+    clock.advance(61)
+    assert refusal(verifier, shared(first)) == (
+        "ExpiredTokenException",
+        "The security token included in the request is expired",
+    )

@@ -2,11 +2,12 @@
 
 from hashrange.neighbours.cloudwatch import SERVICE as CLOUDWATCH
 from hashrange.neighbours.service import Service
-from hashrange.neighbours.sts import SERVICE as STS
+from hashrange.neighbours.sts import sts_service
 from hashrange.wire.http.messages import Head, HttpRequest
 from hashrange.wire.protocols.codec import Call
 from hashrange.wire.protocols.codecs import CODECS
 from hashrange.wire.protocols.service_models import ServiceModels
+from tests.harness.identities import identity_store
 
 MODELS = ServiceModels()
 S3 = Service("s3", dict, api_version="2006-03-01", rest="rest-xml")
@@ -14,6 +15,7 @@ KMS = Service("kms", dict, api_version="2014-11-01", target_prefix="TrentService
 LAMBDA = Service("lambda", dict, api_version="2015-03-31", rest="rest-json")
 IAM = Service("iam", dict, api_version="2010-05-08")
 SNS = Service("sns", dict, api_version="2010-03-31")
+STS = sts_service(identity_store())
 SERVICES = {service.name: service for service in (CLOUDWATCH, IAM, KMS, LAMBDA, S3, SNS, STS)}
 
 

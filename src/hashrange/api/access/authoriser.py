@@ -1,0 +1,134 @@
+"""The authorise stage of a server with policies: every demand of a request must be allowed.
+
+A caller without grants comes from a server without authentication, where everything is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from functools import lru_cache
+from typing import Final, final
+
+from hashrange.api.access.context import DemandContext
+from hashrange.api.access.demands import Demand, Place
+from hashrange.api.access.rows import demands_of
+from hashrange.api.operation import Request
+from hashrange.api.scope import RequestScope
+from hashrange.errors import AccessDeniedException, ClientError, CorruptionError
+from hashrange.identities.store import IdentityStore
+from hashrange.limits import POLICY_DECISIONS_CACHED_MAX
+from hashrange.model.schema import Table
+from hashrange.policies.documents import Kind, MalformedPolicyError, compile_policy
+from hashrange.policies.evaluation import Decision, Grants, evaluate
+from hashrange.policies.statements import Policy
+
+_POLICIES_CACHED_MAX: Final = 1024
+_DYNAMODB: Final = "dynamodb"
+_IAM: Final = "iam"
+
+PLAIN: Final = frozenset({"DeleteItem", "GetItem", "PutItem", "UpdateItem"})
+"""Operations that need one permission, of their own name, on the one table that they name."""
+
+
+@final
+class PolicyAuthoriser:
+    """Decides by policies; `identities` are there where IAM is served."""
+
+    def __init__(self, identities: IdentityStore | None = None) -> None:
+        self._identities = identities
+
+    def authorise(self, scope: RequestScope, request: Request) -> Awaitable[None] | None:
+        """Refuse a request that lacks a permission."""
+        caller = scope.caller
+        grants = caller.grants
+        if grants is None:
+            return None
+        if scope.operation in PLAIN and scope.service == _DYNAMODB:
+            name = request["TableName"]
+            key = (scope.operation, caller.region, name)
+            known = scope.context.catalog.known_table(caller.account, caller.region, name)
+            if known is not None:
+                if grants.plain.get(key) is known:
+                    return None
+                self._note_plain(scope, grants, key, known)
+        demands = demands_of(scope, request)
+        if scope.service == _IAM and self._identities is not None:
+            for demand in demands:
+                demand.resource = self._identities.directory.with_path(demand.resource)
+        for position, demand in enumerate(demands):
+            place = demand.place
+            table: Table | None = None
+            if place is not None:
+                catalog = scope.context.catalog
+                table = catalog.known_table(place.account, place.region, place.name)
+                if table is None:
+                    return _authorise_rest(scope, grants, demands[position:])
+            _check(scope, grants, demand, table)
+        return None
+
+    def _note_plain(
+        self, scope: RequestScope, grants: Grants, key: tuple[str, str, str], table: Table
+    ) -> None:
+        """Remember that an operation on a table is allowed whatever the request asks for.
+
+        That is so if the statements that cover it have no conditions, and the table no policy. Both
+        a change of the table and one of the principal's policies end it, as they make new objects.
+        """
+        if table.policy is not None or table.account != grants.principal.account:
+            return
+        action = f"dynamodb:{key[0]}"
+        context = DemandContext(scope, grants.principal, Demand(action, table.arn), table)
+        decision = grants.coverages(action, table.arn, context).decision
+        if decision is not None and decision.is_allowed:
+            if len(grants.plain) >= POLICY_DECISIONS_CACHED_MAX:
+                grants.plain.clear()
+            grants.plain[key] = table
+
+
+async def _authorise_rest(scope: RequestScope, grants: Grants, demands: list[Demand]) -> None:
+    for demand in demands:
+        table = None if demand.place is None else await _find_table(scope, demand.place)
+        _check(scope, grants, demand, table)
+
+
+async def _find_table(scope: RequestScope, place: Place) -> Table | None:
+    """Return a table, None if there is no such table (as the handler will say)."""
+    try:
+        return await scope.context.catalog.table(place.account, place.region, place.name)
+    except ClientError:
+        return None
+
+
+def _check(scope: RequestScope, grants: Grants, demand: Demand, table: Table | None) -> None:
+    decision = decide(scope, grants, demand, table)
+    if not decision.is_allowed:
+        raise refusal(grants, demand.action, demand.resource, decision)
+
+
+def decide(scope: RequestScope, grants: Grants, demand: Demand, table: Table | None) -> Decision:
+    """Decide about one demand."""
+    context = DemandContext(scope, grants.principal, demand, table)
+    policy: Policy | None = None
+    if table is not None:
+        text = table.stream_policies.get(demand.stream) if demand.stream else table.policy
+        if text:
+            policy = resource_policy(text)
+    account = "" if demand.place is None else demand.place.account
+    return evaluate(grants, demand.action, demand.resource, context, policy, account)
+
+
+def refusal(grants: Grants, action: str, resource: str, decision: Decision) -> ClientError:
+    """Return AWS's message about a permission that a caller lacks."""
+    return AccessDeniedException(
+        f"User: {grants.principal.arn} is not authorized to perform: {action} on resource: "
+        f"{resource} {decision.explain(action)}"
+    )
+
+
+@lru_cache(_POLICIES_CACHED_MAX)
+def resource_policy(text: str) -> Policy:
+    """Return the compiled form of a policy that was checked when it was set."""
+    try:
+        return compile_policy(text, Kind.RESOURCE)
+    except MalformedPolicyError as error:
+        raise CorruptionError(f"resource policy is malformed: {error}") from error

@@ -1,0 +1,50 @@
+"""Every operation of every neighbour is refused to a principal without policies."""
+
+import pytest
+
+from hashrange.api.access.authoriser import PolicyAuthoriser
+from hashrange.api.access.identity_rows import FREE
+from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
+from hashrange.errors import AccessDeniedException
+from hashrange.neighbours.registry import make_services
+from hashrange.policies.evaluation import Grants
+from hashrange.policies.principals import Principal
+from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
+from tests.harness.identities import identity_store
+
+SERVICES = make_services(identity_store())
+OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
+# It weighs policies itself, together with the role's trust policy.
+WEIGHING = {("sts", "AssumeRole")}
+
+
+class Parameters(dict):
+    """Parameters of which every required one is there."""
+
+    def __missing__(self, name):
+        return "some-text"
+
+
+def authorise(service, operation, *statements):
+    scope = RequestScope(b"", IN_PROCESS, b"")
+    grants = Grants(Principal(USER, ACCOUNT), [policy(*statements)] if statements else [])
+    scope.caller = Caller("AKIA", ACCOUNT, USER, REGION, service, grants)
+    scope.service, scope.operation = service, operation
+    return PolicyAuthoriser(identity_store()).authorise(scope, Parameters())
+
+
+@pytest.mark.parametrize(
+    ("service", "operation"), [pair for pair in OPERATIONS if pair not in FREE | WEIGHING]
+)
+def test_a_principal_without_policies_is_refused(service, operation):
+    with pytest.raises(AccessDeniedException, match="because no identity-based policy allows the"):
+        authorise(service, operation)
+    with pytest.raises(AccessDeniedException):
+        authorise(service, operation, allow("dynamodb:*"))
+    assert authorise(service, operation, allow(f"{service}:{operation}")) is None
+
+
+def test_an_operation_nobody_wrote_a_row_for_needs_its_name_on_everything():
+    with pytest.raises(AccessDeniedException, match=r"kms:Invent on resource: \* because"):
+        authorise("kms", "Invent", allow("kms:Invent", "arn:aws:kms:*:*:key/1"))
+    assert authorise("kms", "Invent", allow("kms:Invent")) is None
