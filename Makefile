@@ -1,7 +1,7 @@
-# The verbs of this project. Each makes .venv when it is missing or pyproject.toml has changed;
-# nothing but Python 3.11 (or newer) and PyPI is needed. `make serve` has .venv-serve instead, which
-# lacks the tools of developers. Another Python, before the first call or after `make clean`:
-# make serve PYTHON=python3.12
+# The verbs of this project. Each makes .venv when it is missing, or when pyproject.toml or the lock file
+# has changed; nothing but Python 3.11 (or newer) and PyPI is needed. `make serve` has .venv-serve
+# instead, which lacks the tools of developers. Another Python, before the first call or after
+# `make clean`: make serve PYTHON=python3.12
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 \
 	|| command -v python3.14 || command -v python3 || echo python3)
@@ -12,22 +12,23 @@ SERVE := .venv-serve
 SERVE_READY := $(SERVE)/ready
 COMPILED := .venv-compiled
 COMPILED_READY := $(COMPILED)/ready
+LOCK := requirements-dev.lock
 SOURCES := src tests bench setup.py examples/designs
 
 # Passed on to the command behind a target, for example: make serve ARGS="--port 9000"
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve serve-compiled test test-compiled lint format types imports check \
+.PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
 	bench bench-peers conformance differential clients clients-go clients-java faults clean \
 	toolkit-servers toolkit-pyright supported-python wheel
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(LOCK)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(LOCK) --editable .
 	@$(BIN)/python -m compileall -q src  # else the first start takes 0.4 s instead of 0.2
 	@touch $@
 
@@ -54,9 +55,9 @@ serve: $(SERVE_READY) ## Start a server on 127.0.0.1:8000 with its data in ./has
 	@$(SERVE)/bin/hashrange serve $(ARGS)
 
 # Not editable: what runs there is what was compiled, until something changes in src.
-$(COMPILED_READY): pyproject.toml setup.py $(shell find src -name '*.py')
+$(COMPILED_READY): pyproject.toml $(LOCK) setup.py $(shell find src -name '*.py')
 	@test -x $(COMPILED)/bin/python || $(PYTHON) -m venv $(COMPILED)
-	@$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77' '.[dev]'
+	@$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77' -r $(LOCK)
 	@echo "compiling, which takes a minute or two"
 	@rm -rf build
 	@HASHRANGE_COMPILE=1 $(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -73,6 +74,12 @@ test: check ## Check the code and run all default tests
 test-compiled: $(COMPILED_READY) ## Run all default tests on the compiled build (needs the same)
 	$(COMPILED)/bin/pytest -n auto $(ARGS)
 
+# Branches count as lines do. The servers that tests start are measured, too.
+coverage: $(READY) ## Run all default tests, print what they reach, fail below the floors
+	@rm -f .coverage .coverage.*
+	$(BIN)/pytest -n auto --cov --cov-report= $(ARGS)
+	$(BIN)/python -m tests.repository.coverage_floors
+
 check: lint types imports ## Lint, check types and the order of layers
 
 lint: $(READY) ## Check style and formatting
@@ -83,11 +90,18 @@ format: $(READY) ## Format the code and fix what can be fixed by a tool
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-types: $(READY) ## Check types
+types: $(READY) ## Check types, of tests and benchmarks too
 	$(BIN)/mypy
 
 imports: $(READY) ## Check that imports follow the layers
 	$(BIN)/lint-imports
+
+lock: $(READY) ## Renew the versions of the tools for development in requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev \
+		--no-annotate --no-header --output-file $(LOCK) pyproject.toml
+
+hooks: $(READY) ## Check each commit before it is made
+	$(BIN)/pre-commit install
 
 bench: $(READY) ## Measure this server beside the peers that are installed (see bench/README.md)
 	$(BIN)/python -m bench $(ARGS)
@@ -135,6 +149,6 @@ faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	$(BIN)/pytest tests/faults -s $(ARGS)
 
 clean: ## Remove everything that was made here, except data
-	rm -rf $(VENV) $(SERVE) $(COMPILED) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(SERVE) $(COMPILED) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

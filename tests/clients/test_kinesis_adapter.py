@@ -115,6 +115,7 @@ class Worker:
 
     def read(self, count):
         """Wait for so many records."""
+        assert self.process.stdout is not None
         while count > 0:
             what, shard, *change = self.process.stdout.readline().split() or ["died", ""]
             assert what != "died", self.log.read_text()

@@ -1,5 +1,7 @@
 """A session with PynamoDB, an object mapper with a transport of its own."""
 
+from typing import Any
+
 import pytest
 from pynamodb.attributes import (
     JSONAttribute,
@@ -16,7 +18,7 @@ from pynamodb.models import Model
 from pynamodb.transactions import TransactWrite
 
 
-def thread_model(url: str) -> type[Model]:
+def thread_model(url: str) -> Any:
     class ByViews(GlobalSecondaryIndex):
         class Meta:
             index_name = "by-views"
@@ -37,7 +39,7 @@ def thread_model(url: str) -> type[Model]:
         subject = UnicodeAttribute(range_key=True)
         views = NumberAttribute(default=0)
         tags = UnicodeSetAttribute(null=True)
-        replies = ListAttribute(default=list)
+        replies: ListAttribute[Any] = ListAttribute(default=list)
         extra = JSONAttribute(null=True)
         version = VersionAttribute()
         by_views = ByViews()

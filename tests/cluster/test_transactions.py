@@ -245,7 +245,7 @@ def test_a_transaction_in_one_shard_needs_no_ledger(site: Site) -> None:
 @pytest.mark.parametrize("token", [None, "token"])
 def test_a_coordinator_may_be_killed_at_any_point(token: str | None) -> None:
     """Kill it after one step, after two, and so on; what it began is finished or undone."""
-    seen = set()
+    seen: set[Any] = set()
     for steps in range(1, 400):
         site = Site()
         with site.scheduler:

@@ -78,10 +78,10 @@ def show_folders(found: dict[str, tuple[str, str]]) -> None:
     """Print how many tests of each folder passed, failed and were skipped."""
     rows: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for name, (status, _) in found.items():
-        for row in ("/".join(name.split("/")[:2]), "total"):
-            rows[row]["skipped" if status not in ("passed", "failed") else status] += 1
+        for title in ("/".join(name.split("/")[:2]), "total"):
+            rows[title]["skipped" if status not in ("passed", "failed") else status] += 1
     sys.stdout.write(f"{'':30}{'passed':>8}{'failed':>8}{'skipped':>9}\n")
-    for name in sorted(rows, key=lambda row: (row == "total", row)):
+    for name in sorted(rows, key=lambda title: (title == "total", title)):
         row = rows[name]
         sys.stdout.write(f"{name:30}{row['passed']:8}{row['failed']:8}{row['skipped']:9}\n")
 

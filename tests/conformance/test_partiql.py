@@ -1,12 +1,13 @@
 """ExecuteStatement: what statements read and write, in pages and at which price."""
 
 import re
+from typing import Any
 
 import pytest
 
 from tests.conformance.conftest import eventually, wait_for_index
 
-ITEM = {
+ITEM: dict[str, Any] = {
     "p": {"S": "k"},
     "n": {"N": "5"},
     "s": {"S": "hello"},

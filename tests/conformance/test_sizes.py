@@ -1,6 +1,7 @@
 """How items are measured, and the limits of 400 KB items and of keys, to the byte."""
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_values_are_measured_as_dynamodb_does(client, hash_table, refused, value
 
 def test_long_attribute_names_count(client, hash_table, refused):
     name = "n" * 1000
-    item = {"p": {"S": "k"}, name: {"BOOL": True}}
+    item: dict[str, Any] = {"p": {"S": "k"}, name: {"BOOL": True}}
     item["f"] = filler(ITEM_BYTES_MAX, ("p", 1), (name, 1))
     client.put_item(TableName=hash_table, Item=item)
     item["f"]["S"] += "x"

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from typing import Any
 
 import pytest
 
@@ -269,7 +270,7 @@ def test_the_first_malformed_key_alone_is_reported(client, table, refused):
 
 @pytest.mark.beyond_dynamodb_local("it checks keys first")
 def test_actions_are_checked_in_their_order_and_expressions_before_keys(client, table, refused):
-    deep = {"S": "leaf"}
+    deep: dict[str, Any] = {"S": "leaf"}
     for _ in range(40):
         deep = {"L": [deep]}
     malformed = {"ConditionExpression": "a = = b"}
@@ -297,7 +298,7 @@ def test_too_deep_values_of_expressions_are_refused_before_a_transaction(client,
     )
     named = f"ExpressionAttributeValues contains invalid value: {nesting} for key :deep"
     for depth, text in ((32, nesting), (33, named), (61, named)):
-        deep = {"S": "leaf"}
+        deep: dict[str, Any] = {"S": "leaf"}
         for _ in range(depth):
             deep = {"M": {"n": deep}}
         check = {

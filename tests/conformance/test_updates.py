@@ -1,11 +1,12 @@
 """UpdateItem: every clause of update expressions, what it returns, what it refuses."""
 
 import re
+from typing import Any
 
 import pytest
 
 KEY = {"p": {"S": "k"}}
-ITEM = {
+ITEM: dict[str, Any] = {
     **KEY,
     "n": {"N": "5"},
     "s": {"S": "text"},

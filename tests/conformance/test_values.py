@@ -1,5 +1,7 @@
 """Numbers to the last digit, and values that are refused with AWS's words."""
 
+from typing import Any
+
 import pytest
 
 NORMALISED = [
@@ -237,7 +239,7 @@ def test_mistyped_json_is_a_serialization_error(raw, hash_table, value):
     assert (reply.status, reply.error) == (400, "SerializationException")
 
 
-SORTED = {
+SORTED: dict[str, Any] = {
     "ss": {"SS": ["", "A", "B", "a", "b", "ä", "日", "🙂"]},
     "ns": {"NS": ["-10", "-9", "-0.5", "0", "0.05", "2", "10"]},
     "bs": {"BS": [b"", b"\x00", b"\x00\x00", b"\x01", b"a", b"\xfb", b"\xff"]},

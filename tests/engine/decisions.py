@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from hashrange.engine.base import Changes, Fence, RowKey
 
@@ -55,7 +56,12 @@ def plain(
         changes.is_announced = announced
         return changes
 
-    named = [*(row[0] for row in (*puts, *deletes, *appends, *tallies)), *creates, *drops, "t"]
+    named: list[Any] = [
+        *(row[0] for row in (*puts, *deletes, *appends, *tallies)),
+        *creates,
+        *drops,
+        "t",
+    ]
     return Write(decide, [(named[0], SHARD, b"")], fences)
 
 

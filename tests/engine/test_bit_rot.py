@@ -28,7 +28,7 @@ Content = dict[str, dict[bytes, bytes]]
 
 
 @contextlib.asynccontextmanager
-async def opened(path: Path):  # type: ignore[no-untyped-def]  # of Iterator[SqliteEngine]
+async def opened(path: Path):
     lock = acquire_directory(path)
     try:
         engine = SqliteEngine.open(path)

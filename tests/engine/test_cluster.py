@@ -132,7 +132,7 @@ async def test_the_same_seed_gives_the_same_history() -> None:
         tasks = [engine.write(increment(n % 3, b"n")) for n in range(60)]
         answers = await asyncio.gather(*tasks, return_exceptions=True)
         reads = [await engine.read([("t", n % 3, b"n")], EVENTUAL) for n in range(30)]
-        return [repr(answer) for answer in answers] + reads
+        return [*map(repr, answers), *reads]
 
     assert await history() == await history()
 

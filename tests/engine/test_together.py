@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -67,7 +68,7 @@ async def until_asked(disk: HeldLog) -> None:
     assert await loop.run_in_executor(None, disk.is_asked.wait, SECONDS_MAX)
 
 
-async def is_waiting(task: asyncio.Future[object]) -> bool:
+async def is_waiting(task: asyncio.Future[Any]) -> bool:
     """Tell whether something still waits after many turns of the event loop."""
     for _ in range(1000):
         await asyncio.sleep(0)

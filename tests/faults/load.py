@@ -44,7 +44,7 @@ class Load:
     def running(self) -> Iterator[None]:
         """Let all clients work during the block."""
         stop = threading.Event()
-        clients = (*self._lanes, self._maker)
+        clients: tuple[Lane | IndexMaker, ...] = (*self._lanes, self._maker)
         threads = [threading.Thread(target=client.run, args=(stop,)) for client in clients]
         for thread in threads:
             thread.start()
@@ -86,7 +86,8 @@ class Load:
         return sum(doubts for doubts, _ in settled), sum(done for _, done in settled)
 
     def _failures(self) -> list[str]:
-        return [failure for client in (*self._lanes, self._maker) for failure in client.failures]
+        clients: tuple[Lane | IndexMaker, ...] = (*self._lanes, self._maker)
+        return [failure for client in clients for failure in client.failures]
 
 
 def _sorted_out(things: list[Item], pairs: list[Item]) -> tuple[dict[str, State], dict[str, int]]:

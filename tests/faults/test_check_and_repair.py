@@ -96,7 +96,8 @@ def copied(stopped: Path, tmp_path: Path) -> Path:
 def stores_of(database: apsw.Connection) -> dict[str, str]:
     """Return the stores of the table by what they are."""
     found = {}
-    for (store,) in database.execute("SELECT store FROM tallies").fetchall():
+    tallied: list[Any] = database.execute("SELECT store FROM tallies").fetchall()
+    for (store,) in tallied:
         if not store.startswith("t") or store in ("tokens", "triggers"):
             continue
         (key,) = database.execute(f'SELECT key FROM "store_{store}"').fetchone() or (b"",)
@@ -142,7 +143,9 @@ def add_row(kind: str) -> Callable[[apsw.Connection, dict[str, str]], None]:
 
     def add(database: apsw.Connection, stores: dict[str, str]) -> None:
         table = f'"store_{stores[kind]}"'
-        key, value = database.execute(f"SELECT key, value FROM {table} WHERE rowid = 7").fetchone()
+        query = f"SELECT key, value FROM {table} WHERE rowid = 7"
+        found: Any = database.execute(query).fetchone()
+        key, value = found
         set_row(database, stores[kind], key[:8] + b"~" + key[8:], value)
 
     return add

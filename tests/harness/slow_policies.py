@@ -11,6 +11,7 @@ import datetime
 import ipaddress
 import re
 from decimal import Decimal
+from typing import Any
 
 MISSING = object()
 NEGATED = {
@@ -66,7 +67,7 @@ def expand(text, context, has_variables):
 
 def split_arn(pairs):
     """Split pairs at the first five colons."""
-    parts = [[]]
+    parts: list[Any] = [[]]
     for pair in pairs:
         if pair[0] == ":" and len(parts) < 6:
             parts.append([])

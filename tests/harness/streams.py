@@ -36,7 +36,7 @@ class StreamedTable:
     ) -> None:
         self.runner = asyncio.Runner()
         self.clock = VirtualClock()
-        self.database = Database(engine or app.MemoryEngine(), self.clock, delays)
+        self.database = Database(engine or vars(app)["MemoryEngine"](), self.clock, delays)
         self.arn = ""
         settings: dict[str, Any] = {}
         if view_type is not None:

@@ -62,7 +62,8 @@ class Tables:
         """Carry out an operation."""
         operation = _OPERATIONS[name]
         operation.shape.check(request)
-        return asyncio.run(operation.run(scope_in(self.context), request))
+        answering: Any = operation.run(scope_in(self.context), request)
+        return asyncio.run(answering)
 
     def refusal(self, name: str, **request: Any) -> str:
         """Return "type: message" of the error an operation answers with."""

@@ -58,7 +58,8 @@ ANSWERS = st.lists(
 @given(mapping=mappings(), answers=ANSWERS, arrivals=st.lists(st.integers(0, 90), max_size=25))
 def test_each_record_is_taken_or_given_up_once_and_in_order(mapping, answers, arrivals):
     lane, function = Lane(mapping), Function(answers)
-    now, given_up, floor = NOW, [], 0
+    now, floor = NOW, 0
+    given_up: list[int] = []
     waiting = list(enumerate(arrivals, 1))
     for _ in range(STEPS_MAX):
         if waiting and now >= NOW + waiting[0][1]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import os
 import random
+from typing import Any
 
 from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants, evaluate
 from hashrange.policies.principals import Principal
 from tests.harness import slow_policies
+from tests.harness.presence import there
 
 _REQUESTS = int(os.environ.get("HASHRANGE_POLICY_REQUESTS", "4000"))
 _SEED = int(os.environ.get("HASHRANGE_SEED", "22"))
@@ -56,7 +58,7 @@ _PRINCIPALS = [
     "arn:aws:iam::111111111111:root",
     "222222222222",
 ]
-_KEYS = {
+_KEYS: dict[str, Any] = {
     "aws:username": ["ann", "bob", "a*"],
     "aws:PrincipalTag/team": ["Music", "ann"],
     "aws:SourceIp": ["10.0.0.7", "192.0.2.1", "2001:db8::1"],
@@ -111,7 +113,7 @@ def _document(source: random.Random, *, names_principals: bool = False, is_old: 
         is_deny = source.random() < 0.3
         action = "NotAction" if source.random() < 0.15 else "Action"
         resource = "NotResource" if source.random() < 0.2 else "Resource"
-        statement = {
+        statement: dict[str, Any] = {
             "Effect": "Deny" if is_deny else "Allow",
             action: _some(source, _ACTION_PATTERNS),
             resource: _some(source, _RESOURCE_PATTERNS),
@@ -182,7 +184,7 @@ def test_every_decision_is_that_of_the_slow_evaluator():
         caller = Principal(who["arn"], who["account"], who["issuer"], who["keys"])
         grants = Grants(
             caller,
-            _compiled(policies["identity"], Kind.IDENTITY),
+            there(_compiled(policies["identity"], Kind.IDENTITY)),
             _compiled(policies["boundary"], Kind.BOUNDARY),
             _compiled(policies["session"], Kind.SESSION),
         )

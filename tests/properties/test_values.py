@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from base64 import b64encode
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -62,7 +63,7 @@ good_items: st.SearchStrategy[Item] = st.dictionaries(
 
 @given(anything)
 def test_any_json_is_an_item_or_refused(document: object) -> None:
-    before = copy.deepcopy(document)
+    before: Any = copy.deepcopy(document)
     try:
         size = values.check_item(document)
     except ClientError:

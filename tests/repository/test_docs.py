@@ -41,12 +41,12 @@ def test_no_setting_is_documented_that_does_not_exist():
 
 
 def test_the_help_text_names_every_flag():
-    subparsers = next(
-        action
+    commands = next(
+        dict(action.choices)
         for action in build_parser()._actions
-        if hasattr(action, "choices") and action.choices
+        if isinstance(action.choices, dict)
     )
-    text = subparsers.choices["serve"].format_help()
+    text = commands["serve"].format_help()
     assert all(f"--{option.name}" in text for option in OPTIONS)
 
 
@@ -94,5 +94,16 @@ def test_every_dependency_has_its_reason():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     text = (ROOT / "ARCHITECTURE.md").read_text()
     for dependency in project["dependencies"]:
-        name = re.match(r"[\w-]+", dependency).group()
+        name = re.split(r"[^\w-]", dependency)[0]
         assert f"`{name}`" in text, f"ARCHITECTURE.md does not say why {name} is used"
+
+
+def test_every_tool_for_development_is_locked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
+    locked = {line.partition("==")[0] for line in lines}
+    names = {re.split(r"[^\w-]", dependency)[0].replace("_", "-") for dependency in wanted}
+    missing = names - locked
+    assert not missing, "run make lock"
+    assert all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines), "only pinned versions"

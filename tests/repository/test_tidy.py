@@ -26,6 +26,11 @@ PLAIN_CLASS_LINES_MAX = 30
 LONG_MODULES = {"api/shapes/requests.py"}
 
 BANNED_MODULES = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
+# Names that did not tell what was inside.
+RIDDLES = {
+    *("claims", "edge", "heads", "turn", "vigil", "entrance", "board", "patience", "transacted"),
+    "refusals",
+}
 BANNED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 BARE_SILENCING = re.compile(r"#\s*(type:\s*ignore|noqa)\s*$|#\s*noqa:\s*\w+\s*$")
 MACHINE_PATHS = re.compile(r"/work/|/root/|/home/\w+|/Users/\w+")
@@ -41,6 +46,10 @@ def functions_of(tree):
     ]
 
 
+def lines_of(node):
+    return node.end_lineno - node.lineno + 1
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_documented_short_and_well_named(path):
     text = path.read_text()
@@ -51,7 +60,7 @@ def test_a_module_is_documented_short_and_well_named(path):
     if str(path.relative_to(PACKAGE)) not in LONG_MODULES:
         assert len(text.splitlines()) <= MODULE_LINES_MAX
     for function in functions_of(tree):
-        lines = function.end_lineno - function.lineno + 1
+        lines = lines_of(function)
         assert lines <= FUNCTION_LINES_MAX, f"{function.name} has {lines} lines"
         arguments = function.args
         names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -70,9 +79,19 @@ def test_public_classes_say_what_they_are(path):
         if isinstance(node, ast.ClassDef)
         and not node.name.startswith("_")
         and not ast.get_docstring(node)
-        and node.end_lineno - node.lineno >= PLAIN_CLASS_LINES_MAX
+        and lines_of(node) > PLAIN_CLASS_LINES_MAX
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_names_are_no_riddles(path):
+    assert path.stem not in RIDDLES
+    assert path.parent.name not in RIDDLES
+    classes = [
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
+    ]
+    assert not [node.name for node in classes if node.name.strip("_").lower() in RIDDLES]
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

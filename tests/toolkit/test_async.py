@@ -1,6 +1,8 @@
 """The asynchronous side has the same operations with the same results."""
 
 import asyncio
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from hashrange.toolkit.client.transactions import Transaction
 from hashrange.toolkit.codecs.large_values import LargeValues
 from hashrange.toolkit.design.patterns import begins_with
 from hashrange.toolkit.errors import AlreadyExists, NotUnique, Throttled, TransactionFailed
+from tests.harness.presence import there
 from tests.toolkit.test_client import KEY, SCHEMA, Failing, refusal
 from tests.toolkit.test_codecs import Bucket
 from tests.toolkit.test_examples import NOW, minutes
@@ -59,17 +62,17 @@ def test_a_table_client_does_everything_awaited(client):
         assert (await table.update(KEY, add={"n": 1}))["n"] == 3
         assert (await table.update_by(KEY, "SET n = n + :by", by=4))["n"] == 7
         assert await table.get(KEY, consistent=True) == {**KEY, "n": 7}
-        assert (await table.delete(KEY))["n"] == 7
+        assert there(await table.delete(KEY))["n"] == 7
         items = [{"PK": "A", "SK": f"{at:03}"} for at in range(130)]
         assert await table.batch_write(items) == 130
         assert len(await table.batch_get(items)) == 130
         query = table.query({"PK": "A", "SK": begins_with("00")}, newest_first=True)
         assert [item["SK"] async for item in query][:2] == ["009", "008"]
-        assert (await query.first())["SK"] == "009"
+        assert there(await query.first())["SK"] == "009"
         page = await query.page(size=4)
         assert [item["SK"] for item in await query.page(page.cursor, size=2)] == ["005", "004"]
         assert len(await table.scan().all()) == 130
-        seen = []
+        seen: list[Any] = []
         scanned = [item async for item in table.parallel_scan(3, on_progress=seen.append)]
         assert len(scanned) == 130
         assert seen[-1].is_done
@@ -106,7 +109,7 @@ def test_large_values_are_read_from_an_awaited_body(dynamodb_client):
 
     async def session():
         await table.put({**KEY, "text": "x" * 100})
-        assert (await table.get(KEY))["text"] == "x" * 100
+        assert there(await table.get(KEY))["text"] == "x" * 100
 
     asyncio.run(session())
 
@@ -119,14 +122,16 @@ async def use_shop(client):
     with pytest.raises(NotUnique):
         await store.sign_up(record=shop.Customer("c2", "a@x", "Bob"))
     for number in range(6):
-        order = shop.Order("c1", f"o{number}", minutes(number), shop.Status.PENDING, number)
+        order = shop.Order(
+            "c1", f"o{number}", minutes(number), shop.Status.PENDING, Decimal(number)
+        )
         await store.table().put(
             {"PK": "CUSTOMER#c1", "SK": f"ORDER#{number}", **vars(order), "type": "order"}
         )
     found = [each.order_id async for each in store.pages(shop.Shop.customer_orders, "c1", limit=2)]
     assert found == ["o5", "o4"]
     customer = await store.run(shop.Shop.customer, "c1")
-    assert customer.name == "Ann"
+    assert there(customer).name == "Ann"
     with pytest.raises(AttributeError):
         _ = store.nonsense
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
@@ -22,6 +23,7 @@ from hashrange.toolkit.errors import (
     Unavailable,
 )
 from hashrange.toolkit.values import to_wire_item
+from tests.harness.presence import there
 
 SCHEMA = {
     "TableName": "App",
@@ -103,8 +105,8 @@ def test_floats_are_stored_as_the_shortest_equal_decimal_if_they_are_allowed(ser
     service.create_table(**SCHEMA)
     table = TableClient(service, "App", floats=True)
     table.put({**KEY, "total": 299.99})
-    assert table.get(KEY)["total"] == Decimal("299.99")
-    assert float(table.get(KEY)["total"]) == 299.99
+    assert there(table.get(KEY))["total"] == Decimal("299.99")
+    assert float(there(table.get(KEY))["total"]) == 299.99
 
 
 def test_datetimes_are_stored_in_utc(table):
@@ -208,7 +210,7 @@ def test_unprocessed_items_are_sent_again_after_a_pause(service):
             answer["UnprocessedKeys"] = {"App": {"Keys": keys[1:]}} if keys[1:] else {}
             return answer
 
-    pauses = []
+    pauses: list[Any] = []
     table = patient(Half(service), pauses)
     fill(table, 25)
     assert pauses == [0.05, 0.1]
@@ -246,7 +248,7 @@ def test_a_filter_does_not_make_a_request_for_every_item(service):
     fill(table, 60)
     before = counting.calls
     last = table.query("PK = :pk", filter="n = :n", values={"pk": "USER#1", "n": 59}).first()
-    assert last["n"] == 59
+    assert there(last)["n"] == 59
     assert counting.calls == before + 1
 
 
@@ -265,7 +267,7 @@ def test_a_damaged_cursor_is_refused(table):
 def test_a_parallel_scan_reports_its_progress(table):
     for at in range(40):
         fill(table, 3, f"USER#{at}")
-    seen = []
+    seen: list[Any] = []
     found = list(table.parallel_scan(4, on_progress=seen.append, page=5))
     assert len({(item["PK"], item["SK"]) for item in found}) == len(found) == 120
     assert seen[-1].is_done
@@ -286,7 +288,7 @@ def test_a_parallel_scan_reports_its_progress(table):
 )
 def test_a_passing_failure_is_tried_again_with_growing_pauses(service, error):
     service.create_table(**SCHEMA)
-    pauses = []
+    pauses: list[Any] = []
     table = patient(Failing(service, error, error), pauses)
     table.put({**KEY})
     assert pauses == [0.05, 0.1]
@@ -354,7 +356,7 @@ def test_a_transaction_that_met_another_one_is_tried_again(service):
         "TransactionCanceledException",
         CancellationReasons=[{"Code": "None"}, {"Code": "TransactionConflict"}],
     )
-    pauses = []
+    pauses: list[Any] = []
     policy = RetryPolicy(attempts=3, jitter=lambda: 1.0)
     client = Failing(service, conflict)
     transaction = Transaction(policy=policy).put("App", {**KEY, "n": 1})

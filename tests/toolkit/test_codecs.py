@@ -1,6 +1,7 @@
 """Attributes are compressed, encrypted or kept in S3 on their way to the table, and come back."""
 
 import os
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from hashrange.toolkit.codecs.compression import Compression
 from hashrange.toolkit.codecs.encryption import Encryption
 from hashrange.toolkit.codecs.large_values import LargeValues
 from hashrange.toolkit.errors import ConversionError, DesignError
+from tests.harness.presence import there
 from tests.toolkit.test_client import KEY, SCHEMA
 
 TEXT = "all work and no play " * 200
@@ -59,12 +61,12 @@ def test_large_attributes_are_compressed_and_small_ones_left_alone(client):
 def test_values_from_before_a_codec_are_read_as_they_are(client):
     TableClient(client, "App").put({**KEY, "text": TEXT})
     key = os.urandom(32)
-    codecs = [
+    codecs: list[Any] = [
         Compression(["text"]),
         Encryption(["text"], {"k": key}, current="k", key_names=["PK", "SK"]),
         LargeValues(["text"], bucket="b"),
     ]
-    assert TableClient(client, "App", codecs=codecs).get(KEY)["text"] == TEXT
+    assert there(TableClient(client, "App", codecs=codecs).get(KEY))["text"] == TEXT
 
 
 def encrypted(client, keys, current):
@@ -123,7 +125,7 @@ def test_large_values_are_kept_in_a_bucket_with_a_reference(client):
 
 def test_codecs_work_one_after_the_other(client):
     bucket = Bucket()
-    codecs = [
+    codecs: list[Any] = [
         Compression(["text"]),
         Encryption(["text"], {"k": bytes(32)}, current="k", key_names=["PK", "SK"]),
         LargeValues(["text"], bucket="b", minimum_bytes=10),
@@ -132,6 +134,6 @@ def test_codecs_work_one_after_the_other(client):
     table.put({**KEY, "text": TEXT})
     (content,) = bucket.objects.values()
     assert len(content) < len(TEXT) / 10
-    assert table.get(KEY)["text"] == TEXT
+    assert there(table.get(KEY))["text"] == TEXT
     with pytest.raises(DesignError, match="written whole"):
         table.update(KEY, set={"text": "x"})

@@ -30,6 +30,7 @@ from hashrange.toolkit import (
 )
 from hashrange.toolkit.design.provisioning import create_table_document
 from hashrange.toolkit.errors import DesignError
+from tests.harness.presence import there
 
 
 @dataclasses.dataclass
@@ -118,13 +119,13 @@ def test_attributes_come_from_the_model_and_may_be_refined():
         "total": "N",
         "tags": "SS",
     }
-    assert DESIGN.entity("order").attribute("status").distinct == 2
-    assert not DESIGN.entity("user").attribute("age").required
+    assert there(DESIGN.entity("order").attribute("status")).distinct == 2
+    assert not there(DESIGN.entity("user").attribute("age")).required
 
 
 def test_a_pattern_is_completed_from_its_entity():
     assert DESIGN.pattern("user").partition_key == "USER#{user_id}"
-    assert DESIGN.pattern("user").sort_key.value == "PROFILE"
+    assert there(DESIGN.pattern("user").sort_key).value == "PROFILE"
     assert DESIGN.pattern("user_orders").table == "Shop"
     assert DESIGN.pattern("orders_by_status").partition_key == "STATUS#{status}#{order_id:shard 4}"
 

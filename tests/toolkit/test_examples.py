@@ -54,7 +54,7 @@ def made(service):
         design.bound.call = noting
         return design
 
-    make.called = called
+    vars(make)["called"] = called
     return make
 
 

@@ -22,6 +22,7 @@ from hashrange.toolkit.importers.table_documents import (
 from hashrange.toolkit.importers.terraform import design_from_terraform
 from hashrange.toolkit.importers.workbench import design_from_workbench
 from hashrange.toolkit.item_sizes import number_bytes
+from tests.harness.presence import there
 
 TABLE = Table(
     "Shop",
@@ -117,7 +118,7 @@ def test_cloudformation_templates_are_read():
     assert (orders.name, orders.ttl, orders.stream) == ("Orders", "ttl", "KEYS_ONLY")
     assert (orders.point_in_time_recovery, orders.encryption) == (True, "customer")
     assert (orders.capacity.read_units, orders.capacity.write_units) == (5, 6)
-    assert orders.capacity.auto_scaling.maximum_units == 50
+    assert there(orders.capacity.auto_scaling).maximum_units == 50
     assert (simple.name, simple.partition.name, simple.capacity.mode) == (
         "Simple",
         "id",
@@ -174,7 +175,7 @@ TERRAFORM = {
 )
 def test_terraform_is_read(document):
     (table,) = design_from_terraform(document).tables
-    assert (table.name, table.partition.name, table.sort.type) == ("orders", "PK", "N")
+    assert (table.name, table.partition.name, there(table.sort).type) == ("orders", "PK", "N")
     assert [(each.name, each.kind, each.projection) for each in table.indexes] == [
         ("BySort", "global", "KEYS_ONLY"),
         ("L", "local", "ALL"),
@@ -234,7 +235,7 @@ def test_workbench_models_are_read():
     forum = design.table("Forum")
     assert forum.capacity == Capacity("provisioned", 5, 4)
     assert forum.index("ByViews").sort == KeyAttribute("views", "N")
-    assert design.entity("thread_head").attribute("views").type == "N"
+    assert there(design.entity("thread_head").attribute("views")).type == "N"
     assert design.entity("user").keys == {"PK": "USER#{user_id}"}
     with pytest.raises(DesignError, match="no DataModel"):
         design_from_workbench({})
@@ -281,9 +282,9 @@ def test_entities_of_a_live_table_are_inferred_from_their_keys(app, service, lab
     assert order.keys["PK"] == "USER#{user_id}"
     assert order.keys["SK"] == "ORDER#{order_date}#{order_id}"
     assert order.keys["GSI1PK"] == "ORDER#{order_id}"
-    assert order.attribute("total").type == "N"
+    assert there(order.attribute("total")).type == "N"
     assert order.volume.items == 20
-    assert order.volume.item_bytes > 50
+    assert there(order.volume.item_bytes) > 50
 
 
 def test_an_inferred_design_can_be_used(app, service):
@@ -309,8 +310,8 @@ def test_a_table_with_plain_keys_has_one_entity(service):
     table.batch_write([{"sensor": f"s{n % 3}", "at": n, "value": b"x"} for n in range(30)])
     (entity,) = design_from_live_table(service, "Readings").entities
     assert (entity.name, entity.keys) == ("readings", {})
-    assert entity.attribute("at").type == "N"
-    assert entity.attribute("sensor").values == ("s0", "s1", "s2")
+    assert there(entity.attribute("at")).type == "N"
+    assert there(entity.attribute("sensor")).values == ("s0", "s1", "s2")
 
 
 @pytest.mark.parametrize(

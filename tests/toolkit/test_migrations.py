@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from hashrange.toolkit.errors import MigrationError
 from hashrange.toolkit.migrations.backfill import Backfill, BackfillOptions
 from hashrange.toolkit.migrations.differences import differences
 from hashrange.toolkit.migrations.migration import Migration
+from tests.harness.presence import there
 
 TABLE = Table("Shop", "PK", "SK")
 ORDER = Entity(
@@ -194,7 +196,7 @@ def test_an_interrupted_backfill_resumes(shop, service, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         backfill(service, interrupted, state=state).run()
-    seen = []
+    seen: list[Any] = []
     report = backfill(service, state=state).run(on_progress=seen.append)
     assert report.is_done
     assert report.examined == 40
@@ -232,7 +234,7 @@ def test_the_rate_is_bounded(shop, service):
 
 def test_a_write_in_between_is_not_lost(shop, service):
     table = TableClient(service, "Shop")
-    touched = []
+    touched: list[Any] = []
 
     def meddled(item):
         if not touched:
@@ -247,7 +249,7 @@ def test_a_write_in_between_is_not_lost(shop, service):
 
 def test_an_item_deleted_in_between_stays_deleted(shop, service):
     table = TableClient(service, "Shop")
-    touched = []
+    touched: list[Any] = []
 
     def meddled(item):
         if not touched:
@@ -280,7 +282,7 @@ def test_a_backfill_is_rolled_back_from_its_journal(shop, service, tmp_path):
 
 def test_a_write_that_was_refused_is_not_rolled_back(shop, service, tmp_path):
     table = TableClient(service, "Shop")
-    touched = []
+    touched: list[Any] = []
 
     def meddled(item):
         if not touched:
@@ -291,7 +293,7 @@ def test_a_write_that_was_refused_is_not_rolled_back(shop, service, tmp_path):
     job = backfill(service, meddled, journal=tmp_path / "journal")
     assert job.run().changed == 39
     assert job.roll_back() == 39
-    assert table.get(touched[0])["status"] in ("OPEN", "PAID")
+    assert there(table.get(touched[0]))["status"] in ("OPEN", "PAID")
 
 
 def test_the_primary_key_cannot_be_changed(shop, service):

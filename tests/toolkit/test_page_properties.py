@@ -1,5 +1,7 @@
 """Properties: keys read back as they were made; merged pages are the sorted whole, cut anyhow."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,7 +71,8 @@ def test_merged_pages_are_the_sorted_stages_cut_at_any_size(stages, cut, size, n
     assert [key for page in pages.pages(size) for key in page] == expected
     assert all(len(page) <= size for page in pages.pages(size))
     assert Pages(SyncDriver(None).run, source, size).all() == expected[:size]
-    found, cursor = [], None
+    found: list[Any] = []
+    cursor = None
     for _ in range(1000):
         page = pages.page(cursor, size)
         found += page.items

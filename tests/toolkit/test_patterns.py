@@ -29,6 +29,7 @@ from hashrange.toolkit.errors import (
     VersionConflict,
 )
 from hashrange.toolkit.execution.executor import Binding
+from tests.harness.presence import there
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 
@@ -434,7 +435,7 @@ def test_items_can_carry_another_label_than_the_name_of_their_entity(service):
     app = BoundDesign(Design("app", (Table("App", "PK", "SK"),), (entity,), patterns), service)
     app.create_tables()
     app.save({"user_id": "1", "kind": "x"})
-    assert app.table().scan().first()["type"] == "USER"
+    assert there(app.table().scan().first())["type"] == "USER"
     assert app.users().all() == [{"user_id": "1", "kind": "x"}]
 
 
@@ -453,7 +454,7 @@ def test_codecs_hold_in_transactions_too(service):
     app = BoundDesign(design, service, Binding(codecs={"user": (codec,)}))
     app.create_tables()
     app.add({"user_id": "1", "card": "4242"})
-    assert isinstance(app.table().scan().first()["card"], bytes)
+    assert isinstance(there(app.table().scan().first())["card"], bytes)
     assert app.both("1") == [{"user_id": "1", "card": "4242"}]
     with pytest.raises(DesignError, match="written whole"):
         app.change("1", card="x")

@@ -12,6 +12,7 @@ import time
 import uuid
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -261,7 +262,7 @@ def test_the_order_with_inventory_calls_a_method_that_is_not_there(transactions)
 def test_the_regions_of_a_global_table(tables, dynamodb, monkeypatch):
     names = {**execute("Python SDK (boto3)")}
     exec(compile(BLOCKS["Multi-Region Setup"], "regions", "exec"), names)
-    pauses = []
+    pauses: list[Any] = []
     monkeypatch.setattr(names["time"], "sleep", pauses.append)
     manager = names["GlobalTableManager"]()
     for region in ("us-east-1", "eu-west-1"):

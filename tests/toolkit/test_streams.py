@@ -1,6 +1,7 @@
 """The stream consumer: order, handlers, filters, checkpoints, failures, shards that end."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def drain(consumer):
 
 
 def collecting(consumer, *events, **more):
-    seen = []
+    seen: list[Any] = []
     consumer.on(*events, **more)(seen.append)
     return seen
 
@@ -111,7 +112,7 @@ def test_an_entity_needs_a_design(dynamodb):
 
 @pytest.mark.parametrize("kind", ["memory", "file", "table"])
 def test_a_consumer_resumes_after_the_last_change_it_finished(app, consume, kind, tmp_path):
-    checkpoints = {
+    checkpoints: Any = {
         "memory": MemoryCheckpoints,
         "file": lambda: FileCheckpoints(tmp_path / "positions.json"),
         "table": lambda: TableCheckpoints(app.driver, "Positions"),

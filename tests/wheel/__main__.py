@@ -96,7 +96,7 @@ def check_contents(wheel: Path) -> None:
     assert metadata["Summary"] == project["description"]
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert metadata.get_all("Classifier") == project["classifiers"]
-    assert set(metadata.get_all("Provides-Extra")) == set(project["optional-dependencies"])
+    assert set(metadata.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
 
 
 def check_server(environment: Environment, version: str) -> None:
@@ -112,8 +112,10 @@ def check_server(environment: Environment, version: str) -> None:
         text=True,
     )
     try:
-        greeting = process.stdout.readline()
-        url = re.search(r"http://\S+", greeting).group()
+        assert process.stdout is not None
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None
+        url = found.group()
         with urllib.request.urlopen(f"{url}/readyz", timeout=10) as response:
             assert response.status == 200
     finally:

@@ -5,6 +5,7 @@ import contextlib
 import socket
 import threading
 import time
+from typing import Any, ClassVar
 
 import pytest
 import uvloop
@@ -34,11 +35,17 @@ WAIT_SECONDS_MAX = 10
 class AnyShape:
     """A shape that accepts every request."""
 
+    members: ClassVar[dict[str, object]] = {}
+
     def check(self, request):
         pass
 
     def check_values(self, request):
         pass
+
+
+def _make_context(account, region) -> Any:
+    return [account, region]
 
 
 class RunningServer:
@@ -67,14 +74,14 @@ class RunningServer:
         self.stop_asked = asyncio.Event()
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
-        authenticator = OpenDoor()
+        authenticator: Any = OpenDoor()
         if self.credentials:
             keys = {
                 key: Credential(key, secret, root_grants(account_of(key)))
                 for key, secret in self.credentials.items()
             }
             authenticator = Verifier(FixedKeys(keys), SystemClock())
-        pipeline = Pipeline(Stages(authenticator), lambda account, region: [account, region])
+        pipeline = Pipeline(Stages(authenticator), _make_context)
         services, neighbours = [self._service()], Neighbours([])
         router = Router(pipeline, services, neighbours, self.visitors, self.bounds)
         self.server = Server(router, self.bounds)

@@ -35,11 +35,13 @@ class Process:
     def url(self):
         """Read the greeting and return where the server is."""
         self.greeting = ""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
         while "Press Ctrl-C" not in self.greeting:
             line = self.process.stdout.readline()
             assert line, self.greeting + self.process.stderr.read()
             self.greeting += line
-        return re.search(r"http://\S+", self.greeting).group()
+        return re.findall(r"http://\S+", self.greeting)[0]
 
     def children(self):
         path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"

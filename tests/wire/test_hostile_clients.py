@@ -9,13 +9,14 @@ import struct
 import threading
 import time
 import tracemalloc
+from typing import Any
 
 import pytest
 
 from hashrange.wire.http.bounds import Bounds
 from tests.wire.conftest import eventually, post
 
-QUICK = {"tick_seconds": 0.02, "stop_seconds": 2}
+QUICK: dict[str, Any] = {"tick_seconds": 0.02, "stop_seconds": 2}
 
 
 def is_clean(server):

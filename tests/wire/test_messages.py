@@ -144,10 +144,10 @@ def test_an_identical_body_is_left_as_it_is(client):
         ("br", b"{}"),
         ("gzip, gzip", b"{}"),
         ("gzip", b"{}"),
-        ("gzip", gzip.compress(b"{}")[:-1]),
-        ("gzip", gzip.compress(b"{}") + b"rest"),
+        ("gzip", gzip.compress(b"{}", mtime=0)[:-1]),
+        ("gzip", gzip.compress(b"{}", mtime=0) + b"rest"),
         ("gzip", b""),
-        ("deflate", gzip.compress(b"{}")),
+        ("deflate", gzip.compress(b"{}", mtime=0)),
         ("deflate", zlib.compress(b"{}") + b"rest"),
     ],
     ids=[

@@ -24,7 +24,7 @@ _STALE_PAUSE_SECONDS: Final = 0.002
 
 @final
 class Context:
-    """The world a request acts in: one account, one region, and the server behind them.
+    """The environment of a request: its account, its region, and the server.
 
     Shared by all requests of that account and region; holds nothing of a single request.
     `address` is where the server is reached, host and port; empty when it has no socket.
@@ -128,6 +128,7 @@ class Operation:
         self._handler = handler
 
     async def _run_safely(self, scope: RequestScope, request: Request) -> Response:
+        """Carry out a request; repeat it if the catalog changed in the meantime."""
         try:
             return await self._handler(scope, request)
         except StaleVersionError:

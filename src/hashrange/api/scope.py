@@ -1,4 +1,4 @@
-"""What the server knows about one request: its caller, its resources, its cost and its outcome.
+"""The scope of a request: its caller, its resources, its cost and its outcome.
 
 The pipeline makes a scope when a request arrives, every stage reads and completes it, handlers add
 what they touched and consumed, and the recorder sees it last. One request, one scope: nothing here

@@ -23,7 +23,7 @@ class CallError(Exception):
 
 @final
 class Endpoint:
-    """A server, and who asks it."""
+    """A server, and the credentials to call it with."""
 
     def __init__(self, url: str, region: str, environment: Mapping[str, str]) -> None:
         self._parts = urlsplit(url)

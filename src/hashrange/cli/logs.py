@@ -23,7 +23,7 @@ def set_up_logging(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    # The event loop's own chatter helps nobody who runs the server.
+    # Messages of the event loop itself do not help operators.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
 
 

@@ -17,7 +17,7 @@ What every engine promises:
 2. `decide` is pure: the engine may call it more than once and use only the last answer.
 3. Numbers are per shard. Appends are numbered by a sequence of the shard that starts above 0 and
    never uses a number twice. Numbers follow the order of the steps, and within a step the order of
-   its appends; whoever sees a number sees all smaller ones of that shard that were ever given. A
+   its appends; a reader that sees a number sees all smaller ones that were given in that shard. A
    row is stored under its prefix and its number, eight bytes, big-endian. Nothing is promised
    about the order of steps in different shards.
 4. Fencing is per space. A decision names the version of each space it was built on; a shard that
@@ -33,8 +33,8 @@ What every engine promises:
    put wins over a delete of the same key, and of two puts of one key the later one. Creating a
    store that exists and dropping or deleting what does not exist do nothing; a put, an append or a
    tally for a store that does not exist refuses the whole decision with `EngineError`. An engine
-   may carry out creates before the step and drops after it: a crash then leaves a store that
-   nobody names.
+   may carry out creates before the step and drops after it: a crash then leaves an unused
+   store.
 8. Outcomes: applied, refused (an exception, and nothing happened) or unknown
    (`UnknownOutcomeError`); an engine settles unknown outcomes itself as far as it can. Other
    failures are `EngineError` (nothing happened), `ConflictError` and `CorruptionError`; what
@@ -79,7 +79,7 @@ def space_of(store: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine promises beyond the contract, and what it would rather have.
+    """What an engine promises beyond the contract, and its preferences.
 
     The layer above asks these, never for an engine's name.
     """
@@ -88,7 +88,7 @@ class Capabilities:
     atomic_across_shards: bool
     # Global index rows may be changed in the step of their item.
     indexes_in_step: bool
-    # `read_together` is there.
+    # `read_together` is supported.
     snapshot_reads: bool
     # The data is in files of this machine, to be copied or encrypted by us.
     local_files: bool
@@ -98,7 +98,7 @@ class Capabilities:
 
 @final
 class Changes:
-    """What a decision wants done, and the outcome to report to its caller."""
+    """The changes of a decision, and the outcome to report to its caller."""
 
     __slots__ = (
         "appends",
@@ -156,7 +156,7 @@ class Lease(Protocol):
         """Whether the lease is still held, as far as this process knows."""
 
     async def release(self) -> None:
-        """Let another process have it."""
+        """Release the lease, so that another process can take it."""
 
 
 class Engine(Protocol):
@@ -211,7 +211,7 @@ class Engine(Protocol):
         """
 
     async def fence(self, space: str, shards: int, version: int) -> None:
-        """Have all shards of a space refuse decisions that were built on an older version."""
+        """Make all shards of a space refuse decisions built on an older version."""
 
     async def tally(self, space: str, shards: int, name: str) -> tuple[int, int]:
         """Return the sums of the tallies written in a space under a name: rows and bytes."""
@@ -232,7 +232,7 @@ class Engine(Protocol):
         """
 
     async def lease(self, name: str, seconds: float) -> Lease | None:
-        """Take the lease of a name, unless somebody else has it.
+        """Take the lease of a name, unless another process holds it.
 
         A process that dies loses its leases at once or after `seconds`; a living one keeps them.
         """

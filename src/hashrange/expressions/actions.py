@@ -44,7 +44,7 @@ class SetAttribute:
         new[self._name] = self._operand.evaluate(old, values)
 
     def given(self, values: Values) -> Value | None:
-        """Return the value of the request that is set as it is, if it is one."""
+        """Return the request's value if SET assigns it unchanged, or None."""
         return self._operand.evaluate({}, values) if type(self._operand) is GivenValue else None
 
 
@@ -141,7 +141,7 @@ class RemoveAction:
 
 
 def check_parent(item: Item, path: Path) -> None:
-    """Refuse a path whose parent is not there, or is not what the path needs."""
+    """Refuse a path whose parent is absent or of the wrong type."""
     first, *parents = path
     if not parents:
         return

@@ -1,9 +1,9 @@
-"""Names into paths, and the checks that need names or values.
+"""Binding: resolves names to document paths, and collects the checks that need values.
 
 The tree of an expression is bound once for its text and its names. AWS checks names and values in
-one walk, in the order of the text, so what depends on the values is kept as a list of checks in
-that order, which every request runs on its own values; when the walk ends early with an error,
-that error is the last of them.
+one walk, in the order of the text. Checks that depend on values are therefore kept as a list in
+that order, and every request runs the list on its own values. If the walk ends early with an
+error, that error is the last check of the list.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def may_keep(text: str, names: NamePairs) -> bool:
 
 
 class Check(Protocol):
-    """Something that must hold of the values of a request."""
+    """A check on the values of a request."""
 
     def run(self, values: Values) -> None:
-        """Raise ValidationException if it does not hold."""
+        """Raise ValidationException if the check fails."""
 
 
 @final
@@ -134,7 +134,7 @@ class TypeName:
 
 @final
 class Refused:
-    """The walk ended here: the expression is wrong whatever the values are."""
+    """Always fails: the expression is wrong whatever its values are."""
 
     __slots__ = ("_message",)
 
@@ -147,7 +147,7 @@ class Refused:
 
 @final
 class Binder:
-    """What one expression uses, and the checks it needs, collected while it is bound."""
+    """Collects the names, values and checks of one expression while it is bound."""
 
     __slots__ = ("attributes", "checks", "kind", "names", "nested", "used_names", "used_values")
 
@@ -214,7 +214,7 @@ class Binder:
             )
 
     def check_type(self, operator: str, node: Operand, types: frozenset[str]) -> None:
-        """Check the type of an operand as far as it shows; that of a path never does."""
+        """Check the type of an operand if it is known; the type of a path never is."""
         if isinstance(node, ValueNode):
             self.checks.append(OperandType(self.kind, operator, node.name, types))
         elif not isinstance(node, PathNode) and "N" not in types:
@@ -230,7 +230,7 @@ class Binder:
         return node
 
     def check_distinct(self, operator: str, paths: Sequence[Path | None]) -> None:
-        """Check that the first operand is not repeated; None stands for what is no path."""
+        """Check that the first operand is not repeated; None is an operand without a path."""
         first = paths[0]
         if first is not None and first in paths[1:]:
             self.refuse(

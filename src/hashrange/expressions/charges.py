@@ -1,8 +1,8 @@
-"""What UpdateItem counts against the item size for its expression.
+"""Size of an update expression, which AWS counts against the item size limit.
 
-Beside the finished item AWS limits the expression itself: three bytes, and for every action what
-it says, not what it does to the item. The figures are measured, not documented; the conformance
-suite pins them in itemSizeBySurface.
+AWS limits the expression as well as the updated item: three bytes, plus bytes for each action as
+it is written, whatever it does to the item. The figures are measured, not documented; the
+conformance suite pins them in itemSizeBySurface.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is this item a match? Condition expressions, parsed, bound and ready to be asked.
+"""Condition expressions: parsed, bound and evaluated on items.
 
 The same predicates serve ConditionExpression, FilterExpression and the legacy conditions.
 """
@@ -84,13 +84,13 @@ class Condition:
     ) -> None:
         self._predicate = predicate
         self._values = values
-        # Top-level attributes it mentions, and those of which it looks at a part.
+        # Top-level attributes it mentions, and those it reads by a longer path.
         self.attributes = attributes
         self.nested_attributes = nested_attributes
         self.is_legacy = is_legacy
 
     def matches(self, item: Item) -> bool:
-        """Say whether an item, {} if there is none, meets the condition."""
+        """Tell whether an item meets the condition; an absent item is {}."""
         return self._predicate.evaluate(item, self._values)
 
 
@@ -123,7 +123,7 @@ class PreparedCondition:
 
 
 def prepare_condition(kind: str, text: str, names: NamePairs) -> PreparedCondition:
-    """Parse a condition expression and bind it to its names, or find it prepared."""
+    """Parse a condition expression and bind it to its names, or return it from the cache."""
     return _kept(kind, text, names) if may_keep(text, names) else _prepare(kind, text, names)
 
 

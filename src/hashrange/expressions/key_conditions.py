@@ -1,4 +1,4 @@
-"""Which keys a query reads: conditions on key attributes, and the range they make.
+"""Key conditions: conditions on key attributes, and the key range they select.
 
 A key condition is parsed and checked without the table; `KeyCondition.bind` then fits it to the
 key of a table or index.
@@ -124,7 +124,7 @@ class KeyCondition:
         tests = self._tests
         named = [part for part in sort if part.name in tests]
         if fixed + len(named) < len(tests):
-            # Some condition is on no key attribute: the first key attribute without one is named.
+            # Some condition is on another attribute; AWS names the first key attribute without one.
             raise _missed(next(part for part in sort if part.name not in tests))
         if not named:
             return
@@ -159,7 +159,7 @@ def _missed(part: KeyPart) -> ValidationException:
 
 
 def _check_test(test: KeyTest, part: KeyPart, index_name: str | None) -> None:
-    """Refuse a condition that no key of this type can have."""
+    """Refuse a condition that does not fit the type of the key attribute."""
     if test.operator not in _OPERATORS:
         raise ValidationException("Attempted conditional constraint is not an indexable operation")
     for operand in test.operands:
@@ -203,7 +203,7 @@ class PreparedKeyCondition:
     ) -> None:
         self._checks: tuple[Check, ...] = tuple(binder.checks)
         self._tests = tests
-        # What is wrong with it as a key condition; AWS says so after it has bound the filter.
+        # The error of an invalid key condition; AWS reports it after it has bound the filter.
         self._structure = structure
         self.used_names = frozenset(binder.used_names)
         self.used_values = frozenset(binder.used_values)
@@ -229,7 +229,7 @@ class PreparedKeyCondition:
 
 
 def prepare_key_condition(text: str, names: NamePairs) -> PreparedKeyCondition:
-    """Parse a key condition expression and bind it to its names, or find it prepared."""
+    """Parse a key condition expression and bind it to its names, or return it from the cache."""
     return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 
@@ -258,7 +258,7 @@ _kept = lru_cache(PREPARED_MAX)(_prepare)
 
 
 def _collect(binder: Binder, node: ConditionNode, tests: dict[str, _NamedTest]) -> None:
-    """Collect the conditions of a tree by attribute, or raise what AWS says of it."""
+    """Collect the conditions of a tree by attribute, or raise AWS's error."""
     if isinstance(node, LogicalNode) and node.operator == "AND":
         for condition in node.conditions:
             _collect(binder, condition, tests)

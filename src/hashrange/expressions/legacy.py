@@ -1,4 +1,4 @@
-"""The parameters that came before expressions, translated to the same predicates and actions.
+"""Legacy parameters (before expressions), translated to the same predicates and actions.
 
 Expected, QueryFilter, ScanFilter and KeyConditions are conditions by attribute; AttributeUpdates
 are actions by attribute; AttributesToGet is a list of names.
@@ -200,7 +200,7 @@ def _predicate(
 
 
 def check_conditional_operator(operator: str | None, conditions: Mapping[str, Any] | None) -> None:
-    """Refuse a ConditionalOperator that has nothing to join."""
+    """Refuse a ConditionalOperator without conditions to join."""
     if operator is None:
         return
     if not conditions:

@@ -1,7 +1,7 @@
-"""Characters to tokens.
+"""Lexer of expressions: turns text into tokens.
 
-A token knows where it stands, because AWS quotes the text around a token it did not expect. A
-character that starts no token becomes a token of its own; only the parser refuses it.
+A token keeps its position, because AWS quotes the text around an unexpected token. A character
+that starts no token becomes a token of kind UNKNOWN, which the parser refuses.
 """
 
 from __future__ import annotations

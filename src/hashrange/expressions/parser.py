@@ -1,9 +1,9 @@
-"""Tokens to tree, with AWS's messages for what does not parse.
+"""Parser of expressions: turns tokens into a tree, with AWS's messages for syntax errors.
 
-Only syntax is checked here, and redundant parentheses, which AWS reports as soon as it meets them.
-Conditions are parsed with a stack of their own and operands recurse once per nested function, so
-no expression, however deep, exhausts Python's stack; deeper than EXPRESSION_DEPTH_MAX is refused
-as too many operators, which it always is.
+Only syntax and redundant parentheses are checked here; AWS reports the latter while parsing.
+Conditions are parsed with an explicit stack and operands recurse once per nested function, so
+no expression exhausts Python's stack. A tree deeper than EXPRESSION_DEPTH_MAX is refused for its
+number of operators, which is then always too large.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Parser:
                 else:
                     self.operators += 1
                     group.negations += 1
-            # Whether a parenthesis encloses a condition or an operand shows at what follows it.
+            # The token after a parenthesis tells whether it encloses a condition or an operand.
             found: Operand | ConditionNode = self._operand(1)
             in_parentheses = False
             while True:
@@ -217,7 +217,7 @@ class Parser:
                 self._expect("]")
             elif self._accept("."):
                 token = self._peek()
-                # AWS takes a value placeholder here and misses it among the names later.
+                # AWS parses a value placeholder here and later reports it as an undefined name.
                 if token.kind not in (NAME, NAME_PLACEHOLDER, VALUE_PLACEHOLDER):
                     self._refuse()
                 self._next += 1
@@ -278,7 +278,7 @@ class Parser:
         return invalid(self._kind, "The expression has redundant parentheses;")
 
     def _bounded(self, node: ConditionNode) -> ConditionNode:
-        # Every level of the tree is an operator or a function, so this is never too early.
+        # Every level is an operator or a function, so the operator limit is exceeded as well.
         if node.depth > EXPRESSION_DEPTH_MAX:
             raise too_many_operators(self._kind)
         return node
@@ -329,6 +329,6 @@ def _check_size(kind: str, text: str) -> None:
     size = len(text) if text.isascii() else len(text.encode())
     if size <= EXPRESSION_BYTES_MAX:
         return
-    # Update expressions are the ones whose size AWS does not mention.
+    # For update expressions AWS's message does not mention the size.
     tail = "" if kind == "UpdateExpression" else f" expression size: {size}"
     raise invalid(kind, f"Expression size has exceeded the maximum allowed size;{tail}")

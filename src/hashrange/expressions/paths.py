@@ -1,4 +1,4 @@
-"""Document paths against one another and against items."""
+"""Document paths: reading them from items, and detecting paths that overlap or conflict."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def path_tree(paths: Iterable[Path]) -> Tree:
 
 @final
 class PathSet:
-    """Paths of which none lies within another, and none needs a map where one needs a list."""
+    """A set of paths that do not overlap and do not conflict (map or list at the same place)."""
 
     __slots__ = ("_kind", "_root")
 
@@ -66,7 +66,7 @@ class PathSet:
         self._root: Tree = {}
 
     def add(self, path: Path) -> None:
-        """Add a path, or refuse it because of those that are there."""
+        """Add a path, or refuse it if it overlaps or conflicts with another."""
         node = self._root
         for depth, element in enumerate(path):
             if node and isinstance(element, int) != isinstance(next(iter(node)), int):
@@ -101,7 +101,7 @@ def _last_leaf(node: Tree) -> tuple[Element, ...]:
         size = _TABLE_SIZE_MIN
         while len(below) > size * 3 // 4:
             size *= 2
-        # Paths were entered last first; those in one slot are found in the order of the text.
+        # Paths were added in reverse order; paths in one slot are found in the order of the text.
         last, slot = None, -1
         for element in below:
             element_slot = _slot(element, size)

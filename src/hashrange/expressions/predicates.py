@@ -1,7 +1,7 @@
-"""Predicates on items: the nodes conditions are evaluated with.
+"""Predicates: the evaluated form of conditions.
 
-`evaluate(item, values)` says whether the predicate holds. A comparison with something that is
-absent, or of another type, does not hold; only "<>" does then.
+`evaluate(item, values)` tells whether the predicate holds. A comparison with an absent value, or
+with a value of another type, does not hold, except for "<>", which does.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Ordered:
     def evaluate(self, item: Item, values: Values) -> bool:
         left = self._left.evaluate(item, values)
         right = self._right.evaluate(item, values)
-        # As `_order` does, with fewer calls: this is what most filters run for every item.
+        # The same as `_order`, with fewer calls: most filters run this for every item.
         if left is None or right is None:
             return False
         (kind,) = left

@@ -1,7 +1,7 @@
-"""Which parts of an item to return.
+"""Projections: the parts of an item to return.
 
-A projection is a tree of the paths it asks for. What is not there is left out, also the maps and
-lists around it; elements of a list come in their order, without the gaps.
+A projection is a tree of paths. Absent values are left out, and so are maps and lists that would
+be empty without them. Elements of a list keep their order, without gaps.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Projection:
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self._tree = path_tree(paths)
         self._is_flat = not any(self._tree.values())
-        # Top-level attributes it returns something of, and those it returns a part of.
+        # Top-level attributes it returns, and those of which it returns only a part.
         self.attributes = frozenset([path[0] for path in paths])
         self.nested_attributes = frozenset([path[0] for path in paths if len(path) > 1])
 
     def apply(self, item: Item) -> Item:
-        """Return a new item with only what is asked for."""
+        """Return a new item with only the projected parts."""
         if self._is_flat:
             attributes = self.attributes
             return {name: value for name, value in item.items() if name in attributes}
@@ -93,7 +93,7 @@ class PreparedProjection:
 
 
 def prepare_projection(text: str, names: NamePairs) -> PreparedProjection:
-    """Parse a projection expression and bind it to its names, or find it prepared."""
+    """Parse a projection expression and bind it to its names, or return it from the cache."""
     return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 

@@ -1,4 +1,4 @@
-"""The words that cannot stand as attribute names in expressions, whatever their case.
+"""Reserved words: not allowed as attribute names in expressions, in any case.
 
 AWS publishes the list in the developer guide, under "Reserved words in DynamoDB".
 """

@@ -1,8 +1,8 @@
-"""What AWS checks of a parsed expression before it looks at names and values.
+"""Static checks: what AWS checks in a parsed expression before it resolves names and values.
 
-Walks the tree in the order of the text and reports the first of: a reserved word, a function
-that does not exist or may not stand where it stands, a path too long or an index too large, a
-section written twice.
+Walks the tree in the order of the text and reports the first error: a reserved word, an unknown
+or misplaced function, a path that is too long, an index that is too large, or a section that
+appears twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What SET assigns: values, parts of the item, sums, lists joined, defaults.
+"""Operands of SET: values, parts of the item, sums, joined lists and defaults.
 
-Unlike the operands of conditions these must have a value: evaluating one raises AWS's error when
+Unlike the operands of conditions, these must have a value: evaluating one raises AWS's error when
 the item lacks an attribute or has one of the wrong type.
 """
 

@@ -1,6 +1,6 @@
-"""Old item and update to new item, as a new value.
+"""Updates: applies an update expression to an item and returns a new item.
 
-Operands are read from the item as it was. SET, ADD and DELETE are carried out first, then REMOVE,
+Operands are read from the old item. SET, ADD and DELETE are carried out first, then REMOVE,
 so that list indexes mean the positions the item had. The old item is never changed: maps and
 lists on the way to a change are copied.
 """
@@ -106,7 +106,7 @@ class Update:
         self._touched = touched
         self._values = values
         self._charge = charge
-        # Top-level attributes it may change, and those it changes or reads a part of.
+        # Top-level attributes it may change, and those it changes or reads by a longer path.
         self.attributes = touched.attributes
         self.nested_attributes = nested_attributes
 
@@ -132,7 +132,7 @@ class Update:
         return new
 
     def given(self, name: str) -> Value | None:
-        """Return the value of the request that an attribute is set to as it is, if it is."""
+        """Return the request's value that SET assigns unchanged to an attribute, or None."""
         for action in self._actions:
             if type(action) is SetAttribute and action.path[0] == name:
                 return action.given(self._values)
@@ -199,7 +199,7 @@ class PreparedUpdate:
 
 
 def prepare_update(text: str, names: NamePairs) -> PreparedUpdate:
-    """Parse an update expression and bind it to its names, or find it prepared."""
+    """Parse an update expression and bind it to its names, or return it from the cache."""
     return _kept(text, names) if may_keep(text, names) else _prepare(text, names)
 
 

@@ -1,4 +1,4 @@
-"""Equality and order of attribute values, which are trusted to be canonical."""
+"""Equality and order of attribute values; the values must be canonical."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from binascii import a2b_base64, b2a_base64, hexlify, unhexlify
 from collections.abc import Sequence
 from typing import Final
 
-try:  # Python's own takes half as long for a short text as OpenSSL's, which hashlib prefers.
+try:  # For short texts Python's own MD5 is twice as fast as OpenSSL's, which hashlib prefers.
     from _md5 import md5  # type: ignore[import-not-found]  # it has no stub
 except ImportError:
     from hashlib import md5
@@ -48,7 +48,7 @@ _NEGATIVE_DIGITS_BACK: Final = bytes(max(254 - byte, 0) for byte in range(256))
 _LAST: Final = b"\xff" * (PLACEMENT_BYTES + PARTITION_KEY_BYTES_MAX + 1)
 
 
-# What is hashed begins with this word, on AWS as here.
+# The hashed content starts with this word, as on AWS.
 _HASHED_FIRST: Final = b"Outliers"
 # Numbers as they are hashed: an exponent of 100, then a byte for each digit of base 100.
 _HASHED_ZERO: Final = b"\x80"
@@ -70,7 +70,7 @@ def encode_part(type: str, value: Value) -> bytes:
 
 
 def prefix_part(type: str, value: Value) -> bytes:
-    """Return what the encodings of all values that begin with this one (S or B) begin with."""
+    """Return the common prefix of the encodings of all values (S or B) that begin with this one."""
     return encode_part(type, value)[:-2]
 
 
@@ -120,7 +120,7 @@ def placement(content: bytes) -> bytes:
 
 
 def hashed_content(type: str, value: Value) -> bytes:
-    """Return what the placement of a partition key attribute is made from."""
+    """Return the bytes of a partition key attribute that the placement hashes."""
     if type == "S":
         text: str = value["S"]
         return text.encode()
@@ -155,7 +155,7 @@ def _hashed_number(text: str) -> bytes:
 
 
 def partition_start(parts: Sequence[KeyPart], values: Sequence[Value]) -> bytes:
-    """Return what the keys of a partition begin with: its placement and its encoded attributes."""
+    """Return the common key prefix of a partition: its placement and its encoded attributes."""
     content = encoded = b""
     for part, value in zip(parts, values, strict=True):
         content += hashed_content(part.type, value)
@@ -197,8 +197,8 @@ def plain_key(table: Table, item: Item) -> bytes | None:
 def index_key(index: Index, table: Table, item: Item) -> bytes | None:
     """Return the key of an item's row in an index, or None when the item is not in the index.
 
-    Items older than the index may hold what the index cannot: another type, an empty value, or one
-    that is too long. Those are not in it.
+    An item older than the index may have a key value of another type, an empty one or one that is
+    too long. Such an item is not in the index.
     """
     values: list[Value] = []
     for part in index.partition:

@@ -19,7 +19,7 @@ from hashrange.limits import (
     NUMBER_EXPONENT_MIN,
 )
 
-# What is canonical already; everything else takes the long way through `normalize`.
+# Text that is already canonical; `normalize` parses everything else.
 is_canonical: Final = re.compile(
     r"-?(?:[1-9][0-9]{0,37}|[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|0\.[0-9]{0,37}[1-9])|0", re.ASCII
 ).fullmatch

@@ -1,4 +1,4 @@
-"""Event filter patterns: which records of a stream a trigger is called for. Pure.
+"""Event filter patterns, which select the stream records that a trigger is called for. Pure.
 
 A pattern has the structure of the records it matches. Its leaves are lists of alternatives, each a
 value or a comparison:
@@ -12,8 +12,8 @@ alternative  := text | number | true | false | null
 P            := text | {"equals-ignore-case": text}
 
 All names must match, and of a leaf one alternative. A list in a record matches if one of its
-elements does. What is not there matches only `{"exists": false}`; an object is no leaf, so a leaf
-of a pattern takes it for absent. Numbers of items are texts in a record (`{"N": "5"}`), so
+elements does. An absent member matches only `{"exists": false}`. A leaf of a pattern treats an
+object as absent. Numbers of items are texts in a record (`{"N": "5"}`), so
 `numeric` matches none of them, as on AWS.
 """
 
@@ -34,18 +34,18 @@ Leaf = Callable[[Any], bool]
 
 
 class PatternError(Exception):
-    """A pattern is not one; the message says why."""
+    """The pattern is not valid; the message says why."""
 
 
 class Pattern(Protocol):
     """Something that matches records."""
 
     def matches(self, value: object) -> bool:
-        """Tell whether a record, or a part of it, is one that is looked for."""
+        """Tell whether a record, or a part of it, matches."""
 
 
 def parse_pattern(text: str) -> Pattern:
-    """Return the pattern that a text in JSON says."""
+    """Parse a pattern from JSON text."""
     if len(text) > PATTERN_CHARACTERS_MAX:
         raise PatternError(f"a pattern has at most {PATTERN_CHARACTERS_MAX} characters")
     try:
@@ -56,13 +56,13 @@ def parse_pattern(text: str) -> Pattern:
 
 
 def matches_any(patterns: Sequence[Pattern], record: object) -> bool:
-    """Tell whether a record is let through: without patterns, every record is."""
+    """Tell whether a record passes the filter; without patterns every record does."""
     return not patterns or any(pattern.matches(record) for pattern in patterns)
 
 
 @final
 class _All:
-    """Names that all have to match, and alternatives of which one has to."""
+    """Members that must all match, and alternatives of which one must match."""
 
     __slots__ = ("_alternatives", "_members")
 
@@ -89,7 +89,7 @@ class _All:
 
 @final
 class _Leaf:
-    """Values and comparisons of which one has to match."""
+    """Values and comparisons of which one must match."""
 
     __slots__ = ("_accepts_absent", "_accepts_present", "_comparisons", "_values")
 

@@ -1,7 +1,7 @@
-"""What the catalog keeps of a table, and what follows from it: its state, and its schema.
+"""Catalog records of tables and indexes, and the state and schema derived from them.
 
-Nothing happens to a table on a timer. A record holds the times at which its states end, and the
-state is what those times and the clock say. A record whose `gone_at` has passed is no record.
+No timer changes the state of a table. A record holds the times at which its states end, and the
+state is computed from those times and the clock. A record is ignored once `gone_at` has passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT: Final = 2
 
 
 TIME_TO_LIVE_FILL: Final = ":ttl"
-"""The expiry index among the names of indexes being filled; no index can be called so."""
+"""Names the expiry index among the indexes being filled; no secondary index can have this name."""
 
 KeySchema = list[dict[str, str]]
 """As on the wire: AttributeName and KeyType, partition key first."""
@@ -28,9 +28,9 @@ KeySchema = list[dict[str, str]]
 
 @dataclass(slots=True)
 class Throughput:
-    """Provisioned capacity and the memory of its changes; zero units when on demand.
+    """Provisioned capacity and the history of its changes; zero units when on demand.
 
-    `before` is what is described while the change to it is going on.
+    `before` is the old capacity, which is described until the last change is complete.
     """
 
     read_units: int = 0
@@ -42,7 +42,7 @@ class Throughput:
     before: Throughput | None = None
 
     def described(self, status: str) -> Throughput:
-        """Return what is described of a table, or its index, while the table has this status."""
+        """Return the throughput to describe while the table has this status."""
         return self.before if self.before is not None and status == "UPDATING" else self
 
 
@@ -82,7 +82,7 @@ class TimeToLive:
     is_enabled: bool
     changed_at: float
     settled_at: float
-    is_filled: bool = False  # whether the expiry index knows the items older than the setting
+    is_filled: bool = False  # whether items older than the setting are in the expiry index
 
     def status(self, now: float) -> str:
         """Return its TimeToLiveStatus."""
@@ -138,16 +138,16 @@ class TableRecord:
 
     @property
     def collections_store(self) -> str:
-        """Where the sizes of its item collections are, if it has local indexes."""
+        """The store of its item collection sizes, if it has local indexes."""
         return self.store + COLLECTIONS
 
     @property
     def expiry_store(self) -> str:
-        """Where its items lie in the order in which they expire, if it has time to live enabled."""
+        """The store that orders items by expiry time, if time to live is enabled."""
         return self.store + EXPIRY
 
     def fill_store(self, index: IndexRecord) -> str:
-        """Return where it is marked which items are in an index that is being filled."""
+        """Return the store that marks which items a new index already holds."""
         return f"{self.store}.{index.store}"
 
     @property
@@ -170,7 +170,7 @@ class TableRecord:
         return "ACTIVE"
 
     def live_indexes(self, now: float) -> list[IndexRecord]:
-        """Return the indexes that are still described: not those deleted long enough ago."""
+        """Return the indexes to describe: all but those whose deletion is complete."""
         return [index for index in self.indexes if index.gone_at is None or now < index.gone_at]
 
     def index(self, name: str) -> IndexRecord | None:

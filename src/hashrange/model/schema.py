@@ -169,7 +169,7 @@ class Table:
         self.sort = sort
         self.parts = (partition,) if sort is None else (partition, sort)
         self.key_names = tuple(part.name for part in self.parts)
-        # The same if all of them are strings, as they mostly are.
+        # The key names if all key attributes are strings (the common case), otherwise empty.
         self.string_names = self.key_names if all(p.type == "S" for p in self.parts) else ()
         # In the order of their names: errors name the first that cannot hold an item.
         self.indexes = tuple(sorted(indexes, key=lambda index: index.name))
@@ -178,17 +178,17 @@ class Table:
         self.filling = tuple(index for index in indexes if not index.queryable)
         # Type of every attribute that is a key of the table or of an index.
         self.key_types = key_types
-        # The attribute that says when an item expires, if items do, and the order of their expiry.
+        # The time-to-live attribute, or None, and the store that orders items by expiry time.
         self.time_to_live = time_to_live
         self.expiry_store = store + EXPIRY
-        # Whether a write must know the attributes the item had before.
+        # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
-        self.stream = stream  # None when nobody wants to know of changes
+        self.stream = stream  # None when the table has no enabled stream
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False
         self.queue_store = ""
-        # The version of the table this object shows; decisions built on it carry it.
+        # The table version that this object was built from; decisions are fenced by it.
         self.fences = ((store, version),)
         # Its resource policy, those of its streams by label, and its tags by names in lower case:
         # set by `make_table`, for those who decide about access.

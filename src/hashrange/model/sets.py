@@ -1,4 +1,4 @@
-"""The order of sets: DynamoDB gives their members back sorted, however they were written."""
+"""The order of set members: DynamoDB returns them sorted, whatever order they were written in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def sort_members(kind: str, members: list[str]) -> None:
     if len(members) < 2:
         return
     if kind == "SS":
-        # Code points have the order of their bytes in UTF-8.
+        # Sorting by code points equals sorting by UTF-8 bytes.
         members.sort()
     elif kind == "NS":
         members.sort(key=Decimal)

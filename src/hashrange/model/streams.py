@@ -1,4 +1,4 @@
-"""Streams and their shards as the catalog keeps them: what they are, and how they change. Pure.
+"""Catalog records of streams and their shards, and the rules by which shards change. Pure.
 
 A stream's shards cover the placements (hashes of partition keys) of its table. A shard takes the
 changes of its range until it is closed, by rolling it over to a child of the same range, by
@@ -38,7 +38,7 @@ class ShardRecord:
     closed_at: float | None = None
 
     def is_kept(self, now: float) -> bool:
-        """Tell whether there may be records of it that are kept still."""
+        """Tell whether some of its records may still be within the retention time."""
         return self.closed_at is None or now < self.closed_at + STREAM_RETENTION_SECONDS
 
 
@@ -76,7 +76,7 @@ class StreamRecord:
         return "DISABLING" if now < self.settled_at else "DISABLED"
 
     def is_kept(self, now: float) -> bool:
-        """Tell whether it can be read still."""
+        """Tell whether the stream can still be read."""
         return self.disabled_at is None or now < self.disabled_at + STREAM_RETENTION_SECONDS
 
     def open_shards(self) -> list[ShardRecord]:
@@ -154,7 +154,7 @@ class StreamRecord:
 
 
 def change_prefix(shard: int) -> bytes:
-    """Return what the keys of a shard's changes begin with in the stream's store."""
+    """Return the key prefix of a shard's changes in the stream's store."""
     return b"r" + shard.to_bytes(SHARD_BYTES, "big")
 
 

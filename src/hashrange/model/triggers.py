@@ -1,8 +1,8 @@
-"""Functions and event source mappings: what is called, and for which records of which stream. Pure.
+"""Records of functions and of event source mappings (stream to function). Pure.
 
 A function is a name for something outside the server that takes an event: a Python function, an
 HTTP endpoint or a command. A mapping joins a stream to a function; its fields are those of Lambda's
-event source mappings, and its state is what its fields and the clock say.
+event source mappings, and its state is computed from its fields and the clock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FunctionRecord:
     name: str
     kind: str
     target: str
-    directory: str | None = None  # in which it runs, and where its modules are looked for
+    directory: str | None = None  # working directory, and first entry of the module search path
     environment: dict[str, str] = field(default_factory=dict)
     timeout_seconds: float = 60.0
     concurrency: int = 4  # invocations at a time
@@ -66,7 +66,7 @@ class MappingRecord:
     retries_max: int = UNBOUNDED
     age_seconds_max: int = UNBOUNDED
     bisects: bool = False
-    reports_failures: bool = False  # the function names the records it failed at
+    reports_failures: bool = False  # the function reports which records failed
     destination: str | None = None  # where discarded batches are reported
     is_enabled: bool = True
     is_configured: bool = False  # by the settings of the server, not by a request
@@ -96,7 +96,7 @@ class MappingRecord:
 
 @dataclass(slots=True)
 class Position:
-    """How far a mapping has come in a shard: where each lane goes on."""
+    """The progress of a mapping in a shard: the next record of each lane."""
 
     lanes: list[int] = field(default_factory=list)
     has_ended: bool = False

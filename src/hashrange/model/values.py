@@ -149,7 +149,7 @@ def check_values(values: object, wording: int = BARE) -> int:
         try:
             size += check_value(value, wording)
         except ValidationException as error:
-            # The older layer lets one level more pass; whoever refuses that does so without a key.
+            # The older layer allows one level more; the check that refuses that level names no key.
             if wording != OLDER or (
                 error.message == _TOO_DEEP
                 and not _nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})

@@ -1,6 +1,6 @@
-"""Mistyped JSON where an attribute value belongs: what AWS says, in its deserialiser's words.
+"""Type errors in the JSON of attribute values, worded as AWS's deserialiser words them.
 
-AWS deserialises the whole request before it looks at any of it, so these refusals come before
+AWS deserialises the whole request before it validates anything, so these errors come before
 every ValidationException.
 """
 
@@ -55,7 +55,7 @@ def _mistyped_text(content: object, expected: str) -> str:
 
 
 def base64_refusal(text: str) -> str:
-    """Return what AWS says of a text that is not strict base64, or "" when it is."""
+    """Return AWS's error text if a text is not strict base64, otherwise ""."""
     if _is_base64(text):
         return ""
     # The deserialiser counts bytes.

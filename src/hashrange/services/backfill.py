@@ -1,9 +1,9 @@
 """Fills new indexes, expiry indexes too, with the items that were in the table before.
 
-From the moment UpdateTable adds the index, writes maintain it. What they cannot know is whether an
-item's old row is in it yet, so while an index is being filled each item that is in it has a mark in
-the index's fill store. The first to bring an item into the index, a write or this service, sets its
-mark in the same decision. So each row is added and counted once, in any order. A fill that is cut
+Writes maintain the index from the moment UpdateTable adds it. A write must know whether the index
+already holds the item's old row. So while an index is being filled, each item in it has a mark in
+the index's fill store. The write or back-fill that first adds an item to the index sets the mark in
+the same decision. So each row is added and counted once, in any order. A fill that is cut
 off goes on from the position that is kept for each shard beside the marks. An expiry index (time to
 live) is not counted, and its rows can be added twice without harm, so it needs no marks.
 
@@ -144,7 +144,7 @@ class Backfill:
 
 
 class _Target(Protocol):
-    """What is being filled."""
+    """An index that is being filled."""
 
     @property
     def title(self) -> str: ...
@@ -163,7 +163,7 @@ class _Target(Protocol):
 
 
 def _find_target(table: Table, record: TableRecord, name: str, now: float) -> _Target | None:
-    """Return what a fill row means, unless that is filled, gone, or not to be filled yet."""
+    """Return the index of a fill row, or None if it is filled, gone, or not to be filled yet."""
     if name == TIME_TO_LIVE_FILL:
         setting = record.time_to_live
         if setting is None or not setting.is_enabled or setting.is_filled:

@@ -1,8 +1,8 @@
 """The loop of the background services, run by one process of a server or cluster at a time.
 
-A service does its work in small pieces, its steps, and finds out by itself what there is to do. The
-process that has the lease steps all services in turn. Work done under a lease that was lost
-unnoticed is harmless, since every step is a decision on the rows as they are.
+A service works in small steps and finds its work by itself. The process that holds the lease runs
+a step of each service in turn. Work under a lease that was lost unnoticed is harmless, since every
+step is a decision on the current rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Run = Callable[[], Awaitable[None]]
 
 @final
 class Service:
-    """A service: its step, and how long it rests after one that did something and that did not."""
+    """A service: its step, and the pauses after a step with and without work."""
 
     __slots__ = ("_busy_seconds", "_full_storage_pace", "_idle_seconds", "_name", "_step", "due_at")
 
@@ -77,7 +77,7 @@ class Background:
         self._runs = runs
 
     async def run(self) -> None:
-        """Work whenever the lease can be had, for as long as the process lives."""
+        """Work whenever this process holds the lease, until cancelled."""
         while True:
             lease = await self._take_lease()
             if lease is None:

@@ -1,9 +1,9 @@
 """Time to live: deletes items that have expired.
 
-Each table with time to live enabled has an expiry index (see storage/expiry), so what has expired
-is a range of keys and no table is ever scanned. A sweep takes the range chunk by chunk. A chunk is
-one decision, which looks at every item again: what was renewed, or written anew, since the range
-was read stays. What goes, goes by the same path as in DeleteItem, with its index rows and counts.
+Each table with time to live enabled has an expiry index (see storage/expiry), so expired items are
+a range of keys and no table is scanned. A sweep takes the range chunk by chunk. A chunk is one
+decision, which checks every item again: items that were renewed or replaced since the range was
+read are kept. Items are deleted as by DeleteItem, with their index rows and counts.
 
 Expiry times are full seconds, so the range of a table can only grow when a second begins, or by a
 write whose time is past already: each table is looked at once in a second, and again as long as
@@ -153,7 +153,7 @@ class Expiry:
 
 @final
 class _Sweep:
-    """What is remembered about one table between two chunks."""
+    """The state of one table's sweep between two chunks."""
 
     __slots__ = ("_items", "account", "identity", "name", "region", "starts_at", "swept")
 
@@ -167,14 +167,14 @@ class _Sweep:
         self._items = 0
 
     def note(self, outcomes: Sequence[ItemOutcome]) -> None:
-        """Take notice of what became of a chunk."""
+        """Note the outcome of a chunk."""
         before = self._items
         self._items += sum([outcome.matched for outcome in outcomes])
         if before // _PROGRESS_ITEMS != self._items // _PROGRESS_ITEMS:
             _LOGGER.info("%d items of table %s expired, more to come", self._items, self.name)
 
     def report_end(self) -> None:
-        """Tell how many items went, once there are no more for now."""
+        """Log how many items were deleted, once no more are due."""
         if self._items:
             _LOGGER.debug("%d items of table %s expired", self._items, self.name)
         self._items = 0

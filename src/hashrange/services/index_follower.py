@@ -1,4 +1,4 @@
-"""Brings global indexes up to date where the engine cannot change them in the step of their item.
+"""Updates global indexes from their queue, for engines that cannot change them with the item.
 
 Each shard of a table has a queue of index changes (see storage/index_queue). A step takes the head
 of a queue, merges its operations into the indexes, and then deletes what it has merged. Doing that
@@ -112,7 +112,7 @@ class IndexFollower:
             stores = await self._catalog.index_stores()
             if store in stores:
                 raise
-            # The index was deleted; nobody misses its rows.
+            # The index was deleted; its rows are not needed.
 
 
 def _by_store(queued: Sequence[tuple[int, Sequence[Operation]]]) -> dict[str, list[_Versioned]]:

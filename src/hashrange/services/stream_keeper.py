@@ -1,13 +1,13 @@
-"""Keeps streams in shape: drops what is too old, rolls shards over and splits busy ones.
+"""Maintains streams: trims old records, rolls shards over and splits busy ones.
 
-Records are kept for a day. Those older are not shown to anybody; this service deletes them a few at
-a time, and forgets shards and streams of which nothing is left. When a shard has been open for some
+Records are kept for a day. Older records are never returned; this service deletes them a few at
+a time, and removes shards and streams without records. When a shard has been open for some
 hours it is rolled over to a child, as on AWS, so that consumers meet closed shards in their tests
 and not only in production; a shard that stays busy is split in two, so that several can read what
 one could not.
 
-All is found in the catalog and the logs themselves, so it does not matter what was under way when
-the server stopped. One process runs it; when nothing is due it costs a comparison of times.
+All state is in the catalog and the logs, so the server can stop at any time. One process runs this
+service; when nothing is due it costs a comparison of times.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Shard = tuple[str, int]
 
 @final
 class StreamKeeper:
-    """The upkeep of all streams; one process runs it."""
+    """Maintains all streams; one process runs it."""
 
     def __init__(self, engine: Engine, catalog: Catalog, clock: Clock) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""Drops what is kept only for a time: client request tokens past their window."""
+"""Deletes expired client request tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Removal:
 
 
 async def drop_old_tokens(engine: Engine, clock: Clock) -> int:
-    """Delete a bounded number of tokens nobody can ask for again; return how many."""
+    """Delete a bounded number of expired tokens; return how many."""
     rows, _ = await engine.range(
         TOKEN_STORE,
         0,

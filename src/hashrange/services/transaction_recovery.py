@@ -1,8 +1,8 @@
-"""Finishes transactions whose coordinator died, and drops ledger entries nobody can ask for again.
+"""Finishes transactions whose coordinator died, and deletes expired ledger entries.
 
 Only for engines that change one shard at a time; see storage/transactions. Writers and readers that
-meet a lock finish its transaction themselves, so nothing waits for this service. It finds the
-transactions that nobody has met.
+meet a lock finish its transaction themselves, so nothing waits for this service. It finishes the
+other transactions.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class TransactionRecovery:
 
 @final
 class _Removal:
-    """The decision that deletes an open row that stands for nothing."""
+    """The decision that deletes an open row without an entry."""
 
     __slots__ = ("fences", "keys")
 

@@ -9,10 +9,10 @@ stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/st
 world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
-record inside its decision, so no two processes can disagree about what they change; a change that
-the data path can see raises the version of its table, which fences decisions built on the one
-before, and is announced: each process compares the change counter on every request, and looks again
-at the records of tables once it has moved.
+record inside its decision, so concurrent changes by several processes are safe. A change that the
+data path can see raises the version of the table, which fences decisions built on the old version.
+It also raises the change counter, which each process compares on every request; when the counter
+has moved, the process reads the records of tables again.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _PAGE_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """How long tables and indexes stay in their passing states, in seconds."""
+    """How long tables and indexes stay in states such as CREATING, in seconds."""
 
     create_seconds: float = 0.0
     update_seconds: float = 0.0
@@ -88,7 +88,7 @@ REALISTIC: Final = Delays(
 
 @dataclass(slots=True)
 class Edit:
-    """What a change makes of a record: None deletes it."""
+    """The result of a change to a record; a record of None deletes it."""
 
     record: TableRecord | None
     creates: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ Editor = Callable[[TableRecord | None], Edit]
 
 
 def end_expiry_fill(setting: TimeToLive) -> Editor:
-    """Return the editor that notes that the expiry index of a setting holds all items."""
+    """Return the editor that marks the expiry index of a setting as filled."""
 
     def end(record: TableRecord | None) -> Edit:
         current = None if record is None else record.time_to_live
@@ -152,7 +152,7 @@ class Catalog:
     async def table(self, account: str, region: str, name: str) -> Table:
         """Return an active table for the data path, by its name or ARN.
 
-        `known_table` spares most requests this coroutine.
+        Most requests avoid this coroutine by calling `known_table` first.
         """
         table = self.known_table(account, region, name)
         if table is not None:
@@ -287,7 +287,7 @@ class Catalog:
     async def change(self, account: str, region: str, name: str, edit: Editor) -> object:
         """Change a table's record, atomically; return the edit's outcome.
 
-        What the editor raises refuses the change.
+        An exception raised by the editor refuses the change.
         """
         capabilities = self._engine.capabilities
         decision = _RecordChange((account, region, name), edit, self._clock.now(), capabilities)
@@ -298,7 +298,7 @@ class Catalog:
         return outcome
 
     async def fence(self, record: TableRecord) -> None:
-        """Have a table refuse what was built on earlier records, should that not be so yet."""
+        """Fence decisions built on earlier records of a table, if that was not done yet."""
         if not self._engine.capabilities.atomic_across_shards:
             await self._engine.fence(record.store, record.shards, record.version)
 
@@ -375,7 +375,7 @@ class _RecordChange:
         return changes if self._capabilities.atomic_across_shards else self._part(changes, changed)
 
     def _part(self, changes: Changes, record: TableRecord | None) -> Changes:
-        """Leave to the sequel what is not in the catalog."""
+        """Move changes outside the catalog to the sequel."""
         sequel = Sequel(changes.outcome, self.keys[0], drops=changes.drops)
         if record is not None and changes.fences:
             sequel.fence = (record.store, record.shards, record.version)
@@ -437,7 +437,7 @@ def fill_key(account: str, region: str, name: str, index: str) -> bytes:
 
 
 def streams_prefix(*world: str) -> bytes:
-    """Return what the rows of streams begin with: of all, of an account's region, of a table."""
+    """Return the key prefix of stream rows: of all, of one account and region, or of one table."""
     return b"s" + "".join(f"{name}\x00" for name in world).encode()
 
 
@@ -484,5 +484,5 @@ def resolve_name(account: str, region: str, name: str) -> str:
 
 
 def table_not_found(name: str) -> ResourceNotFoundException:
-    """Return the control plane's answer to a table that is not there."""
+    """Return the control plane's error for an absent table."""
     return ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")

@@ -1,10 +1,10 @@
-"""What follows a change of the catalog where one shard changes at a time.
+"""Follow-up steps of a catalog change, for engines that change one shard at a time.
 
-The record changes first. Then the shards of the table are fenced, so that no decision built on
-the record as it was can be applied any more; then stream shards are marked as opened and closed;
-then stores that nobody names any more are dropped. Each part may be repeated. A process that dies
-in between leaves stores that nobody names, and work for those who rely on the rest: the back-fill
-fences again before it begins, and the stream keeper makes the marks that are missing.
+The record changes first. Then the shards of the table are fenced, so that decisions built on the
+old record are refused. Then stream shards are marked as opened and closed. Last, unused stores are
+dropped. Each step may be repeated. A process that dies in between leaves unused stores and
+unfinished steps: the back-fill fences again before it begins, and the stream keeper makes missing
+marks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hashrange.storage.stream_marks import write_marks
 @final
 @dataclass(slots=True)
 class Sequel:
-    """What is left to do after the record has changed, and the outcome of the change."""
+    """The follow-up steps of a record change, and the outcome of the change."""
 
     outcome: object
     # The record row, which a decision that only drops stores names.
@@ -54,7 +54,7 @@ class _Drops:
 
 
 async def follow_up(engine: Engine, sequel: Sequel) -> None:
-    """Do what is left to do after a change of the catalog."""
+    """Carry out the follow-up steps of a catalog change."""
     if sequel.fence is not None:
         await engine.fence(*sequel.fence)
     await write_marks(engine, *sequel.marks)
@@ -63,7 +63,7 @@ async def follow_up(engine: Engine, sequel: Sequel) -> None:
 
 
 def extra_stores(record: TableRecord, capabilities: Capabilities) -> list[str]:
-    """Return the stores that a table has only because of what the engine cannot do."""
+    """Return the stores of a table that make up for missing capabilities of the engine."""
     stores = []
     if not capabilities.atomic_across_shards:
         stores.append(record.store + LOCKS)
@@ -73,12 +73,12 @@ def extra_stores(record: TableRecord, capabilities: Capabilities) -> list[str]:
 
 
 def shared_stores(capabilities: Capabilities) -> Sequence[str]:
-    """Return the stores of all tables together that exist only because of what is missing."""
+    """Return the shared stores that make up for missing capabilities of the engine."""
     return () if capabilities.atomic_across_shards else LEDGER_STORES
 
 
 def equip(table: Table, capabilities: Capabilities) -> Table:
-    """Tell a table which of those stores it has."""
+    """Set the names of those stores on a table."""
     table.has_locks = not capabilities.atomic_across_shards
     table.queue_store = "" if capabilities.indexes_in_step else table.store + QUEUE
     return table

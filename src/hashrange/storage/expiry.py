@@ -1,15 +1,15 @@
-"""The expiry index: when items expire, and the rows that keep them in that order. Pure.
+"""The expiry index: rows that order items by expiry time. Pure.
 
 expiry key := second (8 bytes, big-endian: after which the item is expired) item key
 expiry row := nothing
 
 A table with time to live enabled has an expiry store with a row for each item that has a usable
 time: an attribute of type N, not negative, in seconds since 1970; fractions count as a full second.
-The row is changed in the same step as its item, so that of any item there is at most one and it is
-the right one. A time in milliseconds is one in the far future; any other type is no time at all.
+The row changes in the same step as its item, so each item has at most one row, which is up to date.
+A time in milliseconds is a time in the far future; values of other types are not times.
 
-Items that expired more than five years ago are left alone, as on AWS. What that means changes with
-the clock, so they have rows too, and it is the sweep that passes over them.
+Items that expired more than five years ago are kept, as on AWS. They have rows too, because the age
+of an item changes with the clock; the sweep skips them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def expired_seconds(now: float) -> range:
 def change_expiry(
     table: Table, row: RowKey, old: Value | None, new: Value | None, changes: Changes
 ) -> None:
-    """Add to `changes` what becomes of an item's expiry row when its time changes.
+    """Add the change of an item's expiry row to `changes`.
 
     `row` is where the item is.
     """

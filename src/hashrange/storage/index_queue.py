@@ -1,4 +1,4 @@
-"""The queue of global index changes where index rows cannot change in the step of their item. Pure.
+"""The queue of global index changes, for engines that cannot change them with the item. Pure.
 
 queue row := count of rows (2) {length (4) row} {operation}
 operation := length of store (1) store shard (4) length of key (2) key number of its row (2)
@@ -29,7 +29,7 @@ Operation = tuple[str, int, bytes, bytes | None]
 
 
 def queue_changes(table: Table, shard: int, indexed: Changes, changes: Changes) -> None:
-    """Append to the queue what would have been changed in global indexes."""
+    """Append the changes of global index rows to the queue."""
     kept = {put[:3] for put in indexed.puts}
     operations: list[Operation] = [(*key, None) for key in indexed.deletes if key not in kept]
     operations.extend(indexed.puts)

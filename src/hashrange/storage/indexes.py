@@ -1,4 +1,4 @@
-"""Which index rows an item change adds and removes, and what that costs. Pure.
+"""Index rows: those an item change adds and removes, and their write units. Pure.
 
 An index row holds the projection of its item, under the index key followed by the table key, so
 that items with equal index keys keep distinct, ordered rows.

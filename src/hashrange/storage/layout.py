@@ -1,4 +1,4 @@
-"""The record formats: how an item becomes a row, and where the ranges of the key space end.
+"""Row formats of items and tallies, and the key ranges of scan segments.
 
 item row    := size (4 bytes, little-endian: the item's size as DynamoDB counts it) item
 item        := the item in DynamoDB JSON, UTF-8, as it goes on the wire

@@ -1,4 +1,4 @@
-"""The ledger: what was decided about each transaction that spans several shards. Pure.
+"""The ledger: the state of each transaction that spans several shards. Pure.
 
 entry row := state (1) attempt (16 bytes) time (8 bytes, IEEE 754) digest (32) parts
              under window (8 bytes, big-endian) name
@@ -11,7 +11,7 @@ transaction. Each try to carry out a transaction has an attempt id of its own, a
 attempt is not that of its entry, or whose entry is missing, belongs to an aborted transaction.
 Hence an entry is removed or replaced only when its locks are gone.
 
-The entry of a client token is also the memory that makes a repeated request harmless. A window is
+The entry of a client token also makes the request idempotent. A window is
 as long as a token is remembered, as in storage/tokens. An entry has an open row from its beginning
 until its locks are known to be gone; those are what the recovery looks for.
 """
@@ -66,7 +66,7 @@ def open_row(key: bytes, time: float) -> RowKey:
 
 
 def open_bound(time: float) -> bytes:
-    """Return what the keys of open rows of a time begin with: milliseconds since 1970."""
+    """Return the key prefix of the open rows of a time: milliseconds since 1970."""
     return max(0, int(time * 1000)).to_bytes(_TIME_BYTES, "big")
 
 
@@ -76,13 +76,13 @@ def entry_key(open_key: bytes) -> bytes:
 
 
 def is_overdue(time: float, now: float) -> bool:
-    """Tell whether a transaction of this time should have been decided long ago."""
+    """Tell whether a transaction that began at this time is overdue."""
     return now - time > TRANSACTION_SECONDS_MAX
 
 
 @final
 class Entry:
-    """What the ledger knows of a transaction."""
+    """The state of a transaction."""
 
     __slots__ = ("attempt", "digest", "parts", "state", "time")
 
@@ -119,7 +119,7 @@ def unpack_entry(row: bytes) -> Entry:
 
 
 def verdict_of(row: bytes | None, attempt: bytes) -> int:
-    """Return what the ledger says of an attempt."""
+    """Return the verdict on an attempt."""
     return ABORTED if row is None else unpack_entry(row).verdict(attempt)
 
 
@@ -176,7 +176,7 @@ class Opening:
 class Verdict:
     """The decision that commits or aborts an attempt, unless that was decided already.
 
-    The outcome is what holds from then on.
+    The outcome is the verdict that is in force.
     """
 
     __slots__ = ("_attempt", "_state", "fences", "keys")

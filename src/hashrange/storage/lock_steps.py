@@ -3,7 +3,7 @@
 Prepare evaluates writes exactly as if they were carried out, and locks their items with the images
 they shall get. Finish turns the images of a committed transaction into changes of the items, with
 all rows derived from them, or takes the locks of an aborted one away. Both may be repeated: a lock
-that is there already is not made again, and a lock that is gone was finished by somebody else.
+that exists is not made again, and a lock that is gone was finished by another process.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Preparation:
 
 
 def _image_of(write: ItemWrite, outcome: ItemOutcome) -> tuple[int, bytes]:
-    """Return what a lock says the item shall be."""
+    """Return the image of the item that a lock holds."""
     if isinstance(write, CheckWrite):
         return CHECK, b""
     return (DELETE, b"") if outcome.new is None else (PUT, outcome.new)
@@ -74,7 +74,7 @@ def _image_of(write: ItemWrite, outcome: ItemOutcome) -> tuple[int, bytes]:
 
 @final
 class _LockedWrite(ItemWrite):
-    """The change that a lock holds ready."""
+    """The change of an item to the image in its lock."""
 
     __slots__ = ("lock",)
 

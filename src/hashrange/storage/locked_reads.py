@@ -14,10 +14,10 @@ _READ_ATTEMPTS_MAX: Final = 20
 
 
 async def read_past_locks(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
-    """Return items, strongly: of items that a committed transaction still locks, the new images.
+    """Return items with strong consistency; if a committed transaction holds a lock, its image.
 
-    Locks are read before items. So an item whose lock is seen to be gone is seen as the
-    transaction left it, and what one reader has seen no later reader misses.
+    Locks are read before items. If the lock is gone, the item that is read afterwards has the
+    result of the transaction. So a later reader never sees an older state than an earlier one.
     """
     aborted: set[bytes] = set()
     for _ in range(_READ_ATTEMPTS_MAX):

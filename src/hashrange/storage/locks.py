@@ -6,7 +6,7 @@ image    := the item row that replaces the present one; empty unless the kind is
 
 All little-endian. A lock lies beside its item, under the same key, in a store of the table's space
 that exists only where the engine cannot change several shards in one step. A lock alone decides
-nothing: what becomes of the item is what the ledger says of the attempt (see storage/ledger).
+nothing: the verdict of the ledger on the attempt decides what becomes of the item.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lock_row(item: RowKey) -> RowKey:
 
 @final
 class Lock:
-    """A lock as it was read: whose it is, since when, and what the item shall be."""
+    """A lock: its transaction, its time, and the new image of the item."""
 
     __slots__ = ("attempt", "image", "kind", "name", "time")
 

@@ -1,4 +1,4 @@
-"""The change log: how the change of an item becomes a row of its stream's store. Pure.
+"""The change log: the row format of item changes in the store of a stream. Pure.
 
 A stream has a store of its own:
 
@@ -56,7 +56,7 @@ def change_span(shard: int, position: int) -> tuple[bytes, bytes]:
 
 
 def mark_prefix(shard: int, kind: bytes) -> bytes:
-    """Return what the key of a shard's mark begins with, or is in the case of TRIMMED."""
+    """Return the key prefix of a shard's mark; for TRIMMED, the whole key."""
     return MARKS + shard.to_bytes(SHARD_BYTES, "big") + kind
 
 
@@ -73,7 +73,7 @@ def sequence_of(key: bytes) -> int:
 def is_change(
     rows: tuple[bytes | None, bytes | None], items: tuple[Item | None, Item | None]
 ) -> bool:
-    """Tell whether a write changes its item; items that are known spare the decoding of rows."""
+    """Tell whether a write changes its item; rows are decoded unless the items are given."""
     old_row, new_row = rows
     if old_row is None or new_row is None:
         return old_row is not new_row

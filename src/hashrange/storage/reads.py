@@ -81,7 +81,7 @@ def query_span(
     *,
     reverse: bool,
 ) -> Span:
-    """Return where the rows are that a key condition selects."""
+    """Return the span of rows that a key condition selects."""
     start = partition_start(partition, keys.partition)
     for part, value in zip(sort, keys.sort_equal, strict=False):
         start += encode_part(part.type, value)
@@ -112,7 +112,7 @@ def _sort_bounds(start: bytes, kind: str, keys: KeyRange) -> tuple[bytes, bytes]
 
 @final
 class Page:
-    """What one page read: rows that passed the filter, with their items if they were decoded."""
+    """One page: the rows that passed the filter, with their items if they were decoded."""
 
     __slots__ = ("items", "last_row", "rows", "scanned_bytes", "scanned_count")
 
@@ -155,7 +155,7 @@ async def read_page(
 ) -> Page:
     """Read one page of a range. `page.items` is filled only if there is a condition.
 
-    A page that is given, and has room left, is read on with what this range holds.
+    If a page is given, rows of this range are added to it while it has room.
     """
     if page is None:
         page = Page()

@@ -1,4 +1,4 @@
-"""Marks of stream shards where the catalog and the log cannot change in one step.
+"""Marks of stream shards, for engines that cannot change catalog and log in one step.
 
 A mark that is appended says where in the sequence a shard was opened or closed. Here marks follow
 the catalog, each in a decision of its own that may be repeated: a row beside the mark tells that

@@ -1,4 +1,4 @@
-"""Changes as records of a stream: what GetRecords answers, and what triggers are called with."""
+"""Stream records, made from logged changes, for GetRecords and triggers."""
 
 from __future__ import annotations
 

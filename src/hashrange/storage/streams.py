@@ -3,8 +3,8 @@
 stream row := StreamRecord as JSON          under "s" world table 0 label, in the catalog
 
 The stream that a table has is part of the table's record, which is what decisions see; its row here
-is a copy, written in the same step, for those who read streams. It outlives the stream's being
-disabled and the table, until nothing of the stream is kept.
+is a copy, written in the same step, for reading streams. The copy remains after the stream is
+disabled or the table deleted, until all records of the stream have expired.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def find_stream(
 
 @lru_cache(maxsize=_STREAMS_KEPT_MAX)
 def _unpacked(row: bytes) -> StreamRecord:
-    """Return the stream of a row, for those who change nothing of it."""
+    """Return the stream of a row from a cache; the caller must not change it."""
     return unpack_stream(row)
 
 
@@ -88,7 +88,7 @@ async def list_streams(
 
 
 async def all_streams(engine: Engine) -> list[StreamRecord]:
-    """Return the streams of all accounts and regions, also those whose time is over."""
+    """Return the streams of all accounts and regions, including expired ones."""
     streams, _ = await list_streams(
         engine, streams_prefix(), after=None, streams_max=_UNBOUNDED, now=float("-inf")
     )
@@ -97,7 +97,7 @@ async def all_streams(engine: Engine) -> list[StreamRecord]:
 
 @final
 class Bounds:
-    """The sequence numbers between which a shard's changes are."""
+    """The range of sequence numbers of a shard's changes."""
 
     __slots__ = ("first", "last", "trimmed")
 
@@ -184,8 +184,8 @@ async def first_change(
 async def position_at(engine: Engine, stream: StreamRecord, shard: ShardRecord, time: float) -> int:
     """Return the position of a shard's first change made at or after a time.
 
-    Changes are logged in the order in which they are committed, which is that of their times but
-    for moments. So this halves the numbers, and is right up to those moments.
+    Changes are logged in commit order, in which times ascend except for small differences. This
+    is a binary search, so the result is exact except for those differences.
     """
     low, high = 0, await newest_change(engine, stream, shard) + 1
     while low < high:
@@ -272,7 +272,7 @@ async def read_changes(
 
 
 async def _has_ended(engine: Engine, stream: StreamRecord, shard: ShardRecord) -> bool:
-    """Tell whether no change can come to a shard any more."""
+    """Tell whether a shard can get no more changes."""
     if shard.closed_at is None:
         return False
     if engine.capabilities.atomic_across_shards:
@@ -285,7 +285,7 @@ async def _has_ended(engine: Engine, stream: StreamRecord, shard: ShardRecord) -
 async def check_not_trimmed(
     engine: Engine, stream: StreamRecord, shard: ShardRecord, position: int
 ) -> None:
-    """Refuse a position of which changes were dropped already."""
+    """Refuse a position whose changes were trimmed."""
     (row,) = await engine.read([_trim_mark(stream, shard)], STRONG)
     if row is not None and position <= int.from_bytes(row, "big"):
         raise trimmed()
@@ -296,7 +296,7 @@ def _trim_mark(stream: StreamRecord, shard: ShardRecord) -> RowKey:
 
 
 def trimmed() -> TrimmedDataAccessException:
-    """Return the answer to those who come too late for a change."""
+    """Return the error for reading changes that were trimmed."""
     return TrimmedDataAccessException("The data you are trying to access has been trimmed")
 
 
@@ -332,7 +332,7 @@ def mark_shards(
     closed: Sequence[ShardRecord],
     opened: Sequence[ShardRecord],
 ) -> None:
-    """Have it logged where in the sequence shards of a stream were closed and opened."""
+    """Append marks to the log where shards of a stream are closed and opened."""
     for shards, kind in ((closed, CLOSED), (opened, OPENED)):
         edit.marks.extend(
             (stream.store_shard(shard), mark_prefix(shard.number, kind)) for shard in shards

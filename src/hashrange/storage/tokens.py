@@ -32,7 +32,7 @@ def window_key(now: float, name: str = "", *, back: int = 0) -> bytes:
 
 
 def mismatch() -> IdempotentParameterMismatchException:
-    """Return the answer to another request with a token that was used before."""
+    """Return the error for a different request with a token that was used before."""
     return IdempotentParameterMismatchException(
         "Idempotent parameter mismatch: the request does not match the one the "
         "token was first used with"
@@ -40,7 +40,7 @@ def mismatch() -> IdempotentParameterMismatchException:
 
 
 class TokenCheck:
-    """Whether a request with a token is new, repeated, or another one with the same token."""
+    """Checks whether a request with a token is new, repeated, or reuses the token."""
 
     __slots__ = ("_now", "digest", "keys", "name")
 

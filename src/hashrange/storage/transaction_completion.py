@@ -1,7 +1,7 @@
-"""What anybody can do about a transaction in the way: find out what was decided, and finish it.
+"""Resolves locks of other transactions: looks up the verdict and finishes the transaction.
 
-Nothing here needs the transaction's own coordinator, which may have died. Every step may be
-repeated and may be done by several at once.
+None of this needs the coordinator of the transaction, which may have died. Every step may be
+repeated, and several processes may do it at once.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _WAIT_SECONDS_MAX: Final = 0.02
 
 
 @final
-class Patience:
-    """Bounded waiting for a transaction of somebody else, with growing pauses."""
+class BoundedWait:
+    """Waits for another transaction, with growing pauses, a bounded number of times."""
 
     __slots__ = ("_seconds", "_waits")
 
@@ -42,7 +42,7 @@ class Patience:
         self._waits = 0
 
     async def wait(self) -> bool:
-        """Wait a little; return False when there was enough waiting."""
+        """Wait once; return False when all waits are used up."""
         if self._waits >= _WAITS_MAX:
             return False
         self._waits += 1
@@ -52,7 +52,7 @@ class Patience:
 
 
 def conflict() -> TransactionConflictException:
-    """Return the answer to a write whose item belongs to a transaction in progress."""
+    """Return the error for a write to an item locked by a transaction in progress."""
     return TransactionConflictException("Transaction is ongoing for the item")
 
 
@@ -69,20 +69,20 @@ async def try_past_locks(
 ) -> object:
     """Carry out a write whose outcome may be that it met a lock; return the outcome.
 
-    Transactions in the way are finished if they are decided or overdue, and otherwise waited for,
-    within bounds.
+    The transaction of the lock is finished if it is decided or overdue; otherwise this waits for
+    it, within bounds.
     """
-    patience = Patience()
+    waiting = BoundedWait()
     while True:
         outcome = await write()
         if not isinstance(outcome, LockMet) or not (
-            await finish_met(engine, outcome, now) or await patience.wait()
+            await finish_met(engine, outcome, now) or await waiting.wait()
         ):
             return outcome
 
 
 async def finish_met(engine: Engine, met: LockMet, now: float) -> bool:
-    """Finish the transaction of a lock for the item it was met at, unless it is in progress."""
+    """Finish the transaction of a lock for the locked item, unless it is in progress."""
     lock = met.lock
     verdict = await _verdict(engine, lock)
     if verdict == PENDING:

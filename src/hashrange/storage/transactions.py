@@ -50,7 +50,7 @@ from hashrange.storage.locks import ATTEMPT_BYTES, CHECK, Lock, lock_row, unpack
 from hashrange.storage.settled_writes import write_surely
 from hashrange.storage.tokens import DIGEST_BYTES, TokenCheck
 from hashrange.storage.transaction_completion import (
-    Patience,
+    BoundedWait,
     conflict,
     finish_met,
     try_past_locks,
@@ -69,7 +69,7 @@ _Place = tuple[str, int]
 
 
 class Tables(Protocol):
-    """Where tables are found as they are now."""
+    """Looks up the current state of tables."""
 
     async def table(self, account: str, region: str, name: str) -> Table: ...
 
@@ -87,7 +87,7 @@ async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcom
 async def write_batch(
     engine: Engine, writes: Sequence[ItemWrite], now: float
 ) -> list[ItemOutcome | TransactionConflictException]:
-    """Carry out writes to different items, each by itself as far as anybody can tell.
+    """Carry out writes to different items, independently of each other.
 
     The outcome of a write is a conflict if its item belongs to a transaction in progress.
     """
@@ -137,11 +137,11 @@ async def transact(
 async def read_transaction(
     engine: Engine, tables: Sequence[Table], rows: Sequence[RowKey], now: float
 ) -> list[bytes | None]:
-    """Return items as they were at one moment; raises ConflictError if they never stand still."""
+    """Return a snapshot of items; raises ConflictError if they keep changing."""
     if engine.capabilities.snapshot_reads:
         return await engine.read_together(rows)
     locks = [lock_row(row) for row in rows]
-    patience = Patience()
+    waiting = BoundedWait()
     while True:
         first = await engine.read_versions([*locks, *rows])
         met = [
@@ -155,7 +155,7 @@ async def read_transaction(
                 continue
         elif await engine.read_versions([*locks, *rows]) == first:
             return [row for row, _ in first[len(rows) :]]
-        if not await patience.wait():
+        if not await waiting.wait():
             raise ConflictError("items change too often to be read together")
 
 
@@ -218,7 +218,7 @@ class _Coordinator:
         self._entry.state = verdict
         is_over = await finish_entry(self._engine, self._tables, self._opening.key, self._entry)
         if verdict != wanted:
-            return [conflict() for _ in self._writes]  # somebody found it overdue
+            return [conflict() for _ in self._writes]  # another process aborted it as overdue
         if verdict == COMMITTED and not is_over:
             # It will be finished by others, but a query would not show all of it yet.
             raise UnknownOutcomeError("the transaction is committed, but not finished")
@@ -244,7 +244,7 @@ class _Coordinator:
         raise ConflictError("an earlier transaction of this token cannot be finished")
 
     async def _prepare(self) -> list[Outcome]:
-        """Lock the items; once a write fails, only find out what becomes of the others."""
+        """Lock the items; once a write fails, only evaluate the others."""
         found: dict[RowKey, Outcome] = {}
         is_locking = True
         for _, group in self._groups:
@@ -267,7 +267,7 @@ class _Coordinator:
         return outcomes
 
     async def _abort(self) -> None:
-        """Give up; what cannot be done now is left to the recovery."""
+        """Abort; the recovery service does what fails here."""
         try:
             self._entry.state = ABORTED
             verdict = Verdict(self._opening.key, self._entry.attempt, ABORTED)

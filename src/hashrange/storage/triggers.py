@@ -1,4 +1,4 @@
-"""Functions, mappings and how far each mapping has come: the store of triggers.
+"""The store of triggers: functions, mappings and the positions of mappings.
 
 function row  := FunctionRecord as JSON     under "f" account 0 region 0 name
 mapping row   := MappingRecord as JSON      under "m" uuid
@@ -83,12 +83,12 @@ class TriggerStore:
         return [unpack(MappingRecord, row) for _, row in await self._rows(b"m")]
 
     async def result(self, uuid: str) -> str:
-        """Return what became of the last batch of a mapping."""
+        """Return the result of the last batch of a mapping."""
         (row,) = await self._engine.read([(STORE, 0, b"r" + uuid.encode())], STRONG)
         return NO_RESULT if row is None else row.decode()
 
     async def create(self, mapping: MappingRecord) -> str | None:
-        """Keep a new mapping, unless the pair has one already, whose id is returned then."""
+        """Store a new mapping; if the pair already has one, return its id instead."""
         positions: dict[str, Position] = {}
         if mapping.starting_position == "LATEST":
             positions = await self._latest(mapping.stream_arn, mapping.modified_at)
@@ -176,7 +176,7 @@ def _pair_key(mapping: MappingRecord) -> bytes:
 
 
 def _seen_by_all(outcome: object = None) -> Changes:
-    """Return changes that the process which runs the triggers has to notice."""
+    """Return changes that are announced to the process that runs the triggers."""
     changes = Changes(outcome)
     changes.creates.append(STORE)
     changes.is_announced = True
@@ -237,7 +237,7 @@ class _Creation:
 
 @final
 class _Update:
-    """The decision that changes a mapping, unless it is not what it was any more."""
+    """The decision that changes a mapping, unless it was changed in the meantime."""
 
     def __init__(self, before: MappingRecord, edit: Editor) -> None:
         self.fences: Sequence[Fence] = ()

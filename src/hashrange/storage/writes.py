@@ -3,8 +3,8 @@
 A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
 its index rows, the tallies, for tables with local indexes the size of its item collection, and for
 tables with a stream the record of the change.
-A failed condition is an outcome. What the client did wrong with respect to the stored item (an
-update that does not apply, an item grown too large) is a ValidationException from `apply`.
+A failed condition is an outcome. A client error that depends on the stored item (an update that
+does not apply, an item that becomes too large) is a ValidationException from `apply`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hashrange.storage.tokens import TokenCheck
 
 @final
 class ItemOutcome:
-    """What became of one item write: rows before and after, and what it cost.
+    """The outcome of one item write: rows before and after, and its write units.
 
     `charges` are write units per index; `collection_bytes` is the change in size of the item
     collection, and later, once the decision is made, `collection_size` its new size.
@@ -54,7 +54,7 @@ class ItemOutcome:
 
 @final
 class Image:
-    """What a write wants its item to be.
+    """The item before and after a write.
 
     `old` is the item before, if it had to be decoded; `new` the item after and its row, None when
     there is none. `is_change` is False where there is nothing to record.
@@ -85,7 +85,7 @@ class ItemWrite:
 
     __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
 
-    # Whether the write is the service's own doing, as when an item expires, and nobody's request.
+    # Whether the service itself made the write, as when an item expires.
     by_service = False
 
     def __init__(
@@ -113,7 +113,7 @@ class ItemWrite:
         )
 
     def resolve(self, row: bytes | None) -> Image:
-        """Return what the item shall be, given its previous row. Changes nothing."""
+        """Return the image of the item, given its previous row. Changes nothing."""
         raise NotImplementedError
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
@@ -233,7 +233,7 @@ class ExpireWrite(ItemWrite):
 
 @final
 class CheckWrite(ItemWrite):
-    """Change nothing; hold the item against a condition."""
+    """Check the condition on an item and change nothing."""
 
     __slots__ = ()
 

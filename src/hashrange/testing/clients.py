@@ -73,7 +73,7 @@ def _take_free(key: tuple[str, str, EnvironmentKey]) -> Holder | None:
 
 
 def give_back(holder: Holder) -> None:
-    """Let a holder belong to nobody, until somebody takes it."""
+    """Return a holder to the pool."""
     holder.database = None
     if holder.is_plain:
         with _lock:

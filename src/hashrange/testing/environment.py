@@ -1,4 +1,4 @@
-"""What boto3 finds around it while a database is in use, put back as it was afterwards."""
+"""The environment variables and default session of boto3 while a database is in use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def safe_environment() -> Iterator[None]:
         yield
     finally:
         for name in {*before, *during}:
-            # A variable that was changed meanwhile belongs to whoever changed it.
+            # A variable that was changed in the meantime is not restored.
             if os.environ.get(name) == during.get(name):
                 _restore(name, before.get(name))
 

@@ -1,14 +1,13 @@
-"""botocore's steps between Python values and JSON, made quick for items that are JSON already.
+"""Fast path for botocore's validation, serialization and parsing of plain items.
 
-botocore validates, serializes and parses attribute values one by one, with several calls for each:
-that was 40 % of the time of a PutItem of a nested 1 KB item. A map of attribute values that is
-*plain*, made of nothing but dictionaries, lists, text and booleans where they belong, is valid, and
-serializes and parses to itself. One look (10 µs) finds that out. Whatever else there is (binaries,
-tuples, subclasses, mistakes, more nesting than DynamoDB allows) goes botocore's own way, so that
-outcomes and messages are botocore's.
+botocore validates, serializes and parses attribute values one by one, with several calls for each.
+A map of attribute values is *plain* if it consists only of dictionaries, lists, text and booleans
+in their places. A plain map is valid, and serializes and parses to itself; one walk finds this out.
+botocore handles all other maps (binaries, tuples, subclasses, mistakes, more nesting than DynamoDB
+allows), so outcomes and messages are botocore's.
 
-Should botocore rename the methods that are overridden here, it will just do all the work itself;
-tests/unit/test_plain_items.py would tell.
+If botocore renames the methods that are overridden here, it does all the work itself;
+tests/unit/testing/test_plain_items.py notices that.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _VALUE_SHAPE: Final = "AttributeValue"
 
 
 class PlainItemParser(JSONParser):  # type: ignore[misc]
-    """Parses answers; a nested item of 1 KB in 33 µs, not in 113."""
+    """Parses answers, with the fast path for plain items."""
 
     def _handle_map(self, shape: Any, value: Any) -> Any:
         if shape.value.name == _VALUE_SHAPE and _is_plain_map(value):
@@ -37,7 +36,7 @@ class PlainItemParser(JSONParser):  # type: ignore[misc]
 
 
 class _PlainItemValidator(ParamValidator):  # type: ignore[misc]
-    """Validates parameters; a nested item of 1 KB in 23 µs, not in 118."""
+    """Validates parameters, with the fast path for plain items."""
 
     def _validate_map(self, param: Any, shape: Any, errors: Any, name: Any) -> None:
         if shape.value.name != _VALUE_SHAPE or not _is_plain_map(param):
@@ -45,7 +44,7 @@ class _PlainItemValidator(ParamValidator):  # type: ignore[misc]
 
 
 class _PlainItemSerializer(JSONSerializer):  # type: ignore[misc]
-    """Serializes parameters; a nested item of 1 KB in 50 µs, not in 81."""
+    """Serializes parameters, with the fast path for plain items."""
 
     def _serialize_type_map(self, serialized: Any, value: Any, shape: Any, key: Any) -> None:
         if shape.value.name == _VALUE_SHAPE and _is_plain_map(value):

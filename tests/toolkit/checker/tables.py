@@ -3,7 +3,6 @@
 python -m tests.toolkit.checker.tables
 """
 
-import re
 from pathlib import Path
 
 import yaml
@@ -64,8 +63,9 @@ def with_tables(text):
     """Return the text of the document with its tables renewed."""
     tables = {"rules": rules_table(), "standards": standards_table(), "musts": musts_table()}
     for name, table in tables.items():
-        block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text = block.sub(lambda found, table=table: found[1] + table + "\n" + found[2], text)
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, block = text.split(begin)
+        text = f"{before}{begin}{table}\n{end}{block.split(end, 1)[1]}"
     return text
 
 

@@ -3,6 +3,7 @@
 import re
 from datetime import date
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,9 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.texts, self.attributes = [], [], []
+        self.open: list[Any] = []
+        self.texts: list[Any] = []
+        self.attributes: list[Any] = []
         self.feed(text)
         assert self.open == []
 

@@ -1,6 +1,7 @@
 """A design under a load shape shows hot partitions before they cost money."""
 
 import json
+from typing import Any
 
 import pytest
 import yaml
@@ -42,7 +43,7 @@ def writes(change):
     }
     for path, value in change.items():
         *parents, last = path.split(".")
-        part = document
+        part: Any = document
         for name in parents:
             part = part[name]
         part[last] = value

@@ -1,6 +1,7 @@
 """Recorded requests are tied to the patterns behind them."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from hashrange.toolkit.watch.output import json_of, text_of
 from hashrange.toolkit.watch.recorder import record
 from hashrange.toolkit.watch.remarks import remarks_of
 from hashrange.toolkit.watch.trace import Request, line_of, read_trace, units_of
+from tests.harness.presence import there
 from tests.toolkit.checker.documents import HERE, shop
 
 EXAMPLES = [Chat, Games, Sensors, OrderEntry, Service, Shop, Social]
@@ -72,7 +74,7 @@ def recorded(design, client):
     load(bound, population)
     arguments = Arguments(design, population)
     for pattern in design.patterns:
-        lines = []
+        lines: list[Any] = []
         stop = record(client, lines.append, clock=lambda: 5.0)
         for n in range(2):
             try:
@@ -108,7 +110,7 @@ def test_a_recorded_request_has_units_and_counts(dynamodb_client):
 
 
 def test_nothing_is_recorded_after_the_end(dynamodb_client):
-    lines = []
+    lines: list[Any] = []
     stop = record(dynamodb_client, lines.append)
     stop()
     BoundDesign(shop(), dynamodb_client).create_tables()
@@ -117,7 +119,7 @@ def test_nothing_is_recorded_after_the_end(dynamodb_client):
 
 
 def test_a_refused_request_is_recorded_with_its_error(dynamodb_client):
-    lines = []
+    lines: list[Any] = []
     stop = record(dynamodb_client, lines.append)
     with pytest.raises(dynamodb_client.exceptions.ResourceNotFoundException):
         dynamodb_client.scan(TableName="Nowhere")
@@ -147,7 +149,7 @@ def test_requests_are_matched_by_operation_and_key(request_, name):
 def test_a_table_may_have_another_name_at_the_service():
     parameters = {**served().parameters, "TableName": "prod-shop"}
     matcher = Matcher(shop(), {"prod-shop": "Shop"})
-    assert matcher.pattern_of(served(parameters=parameters)).name == "user"
+    assert there(matcher.pattern_of(served(parameters=parameters))).name == "user"
 
 
 def test_what_nobody_declared_is_found():
@@ -166,7 +168,9 @@ def test_a_hot_key_is_found_with_the_pattern_behind_it():
         for n in range(50, 90)
     ]  # fmt: skip
     traffic = analyse(shop(), [*[served()] * 20, *others])
-    assert traffic.hot_keys == [("Shop", "USER#7", pytest.approx(1 / 3), "user")]
+    [(table, key, part, pattern)] = traffic.hot_keys
+    assert (table, key, pattern) == ("Shop", "USER#7", "user")
+    assert part == pytest.approx(1 / 3)
 
 
 def test_waste_throttling_rates_and_budgets_are_found():

@@ -31,7 +31,8 @@ def run_after(refusals: int) -> tuple[int, RequestScope]:
 
     scope = scope_in(Tables().context)
     put = Operation("PutItem", Structure("Input", {}), handler)
-    return asyncio.run(put.run(scope, {}))["Attempts"], scope
+    answering: Any = put.run(scope, {})
+    return asyncio.run(answering)["Attempts"], scope
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 3])

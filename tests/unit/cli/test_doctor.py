@@ -27,7 +27,7 @@ def test_nothing_is_wrong_with_a_good_machine(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(doctor, "sync_seconds", lambda place: 0.001)
     monkeypatch.setattr(doctor, "_mounts", lambda: "disk / ext4 rw 0 0\n")
     environment = GOOD | {"AWS_ENDPOINT_URL": "http://127.0.0.1:0"}
-    flags = {"port": "0", "data-dir": str(tmp_path / "data")}
+    flags: dict[str, object] = {"port": "0", "data-dir": str(tmp_path / "data")}
     assert doctor.run(flags, environment) == 0
     report = capsys.readouterr().out
     assert "problem " not in report

@@ -1,5 +1,7 @@
 """Seals: what opens them, and what does not."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.identities.directory import Directory
@@ -11,6 +13,7 @@ from hashrange.identities.sessions import (
     session_grants,
 )
 from hashrange.identities.vault import SealError, Vault
+from tests.harness.presence import there
 
 ACCOUNT = "111111111111"
 
@@ -21,7 +24,7 @@ def vault():
 
 
 def session(**members):
-    made = {
+    made: dict[str, Any] = {
         "kind": "role",
         "account": ACCOUNT,
         "name": "Reader",
@@ -69,7 +72,7 @@ def test_a_session_does_not_outlive_its_role():
     role = Identity("role", ACCOUNT, "Reader", "/", "AROA1", 0.0)
     assert session_grants(directory, session()) is None
     directory.add(role)
-    grants = session_grants(directory, session())
+    grants = there(session_grants(directory, session()))
     assert grants.principal.arn == f"arn:aws:sts::{ACCOUNT}:assumed-role/Reader/work"
     assert grants.principal.issuer_arn == role.arn
     # A namesake that was made later.
@@ -80,5 +83,5 @@ def test_tags_of_a_session_come_before_those_of_its_role():
     directory = Directory(1)
     tags = {"team": "red", "floor": "1"}
     directory.add(Identity("role", ACCOUNT, "Reader", "/", "AROA1", 0.0, tags=tags))
-    keys = session_grants(directory, session(tags={"Team": "blue"})).principal.keys
+    keys = there(session_grants(directory, session(tags={"Team": "blue"}))).principal.keys
     assert (keys["aws:principaltag/team"], keys["aws:principaltag/floor"]) == ("blue", "1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hashrange.model.comparison import compare, equal
@@ -10,7 +12,9 @@ from hashrange.model.values import Value
 
 def test_equality_ignores_the_order_of_sets_at_any_depth() -> None:
     left = {"M": {"a": {"L": [{"SS": ["x", "y"]}, {"N": "1"}]}, "b": {"BOOL": True}}}
-    right = {"M": {"b": {"BOOL": True}, "a": {"L": [{"SS": ["y", "x"]}, {"N": "1"}]}}}
+    right: dict[str, Any] = {
+        "M": {"b": {"BOOL": True}, "a": {"L": [{"SS": ["y", "x"]}, {"N": "1"}]}}
+    }
     assert equal(left, right)
     right["M"]["a"]["L"][0]["SS"] = ["y", "z"]
     assert not equal(left, right)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hashrange.errors import ClientError, SerializationException, ValidationException
@@ -64,7 +66,11 @@ def test_value_is_accepted_and_measured(value: Value, size: int) -> None:
 
 
 def test_numbers_become_canonical_everywhere() -> None:
-    item = {"a": {"N": "1.0"}, "b": {"L": [{"N": "1e2"}]}, "c": {"M": {"d": {"NS": ["-0", "+1"]}}}}
+    item: dict[str, Any] = {
+        "a": {"N": "1.0"},
+        "b": {"L": [{"N": "1e2"}]},
+        "c": {"M": {"d": {"NS": ["-0", "+1"]}}},
+    }
     size = values.check_item(item)
     assert item == {
         "a": {"N": "1"},

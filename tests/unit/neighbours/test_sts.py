@@ -2,6 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,5 +20,6 @@ from tests.harness.identities import identity_store
 def test_the_root_user_is_known_by_its_account_and_others_by_their_key(arn, user_id):
     scope = SimpleNamespace(account="123456789012", access_key="AKIDEXAMPLE", principal_arn=arn)
     scope.grants = None
-    result = asyncio.run(sts_service(identity_store()).handlers()["GetCallerIdentity"](scope, {}))
+    handler: Any = sts_service(identity_store()).handlers()["GetCallerIdentity"]
+    result = asyncio.run(handler(scope, {}))
     assert result == {"UserId": user_id, "Account": "123456789012", "Arn": arn}

@@ -481,7 +481,7 @@ def test_under_random_writes_exactly_the_expired_items_go(
 
     look = engine.range
 
-    async def look_and_renew(store: str, *bounds: bytes, **settings: Any) -> Any:
+    async def look_and_renew(store: str, *bounds: Any, **settings: Any) -> Any:
         """Renew what was found, now and then, before its finder can delete it."""
         rows, ended = await look(store, *bounds, **settings)
         if store.endswith("x"):

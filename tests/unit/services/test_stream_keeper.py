@@ -10,6 +10,7 @@ from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
 from hashrange.errors import ConflictError, UnknownOutcomeError
 from hashrange.services import stream_keeper as service
 from hashrange.services.background import Background, Service
+from hashrange.storage.streams import all_streams
 from tests.harness.streams import StreamedTable, seen
 
 HOUR = 3600.0
@@ -24,7 +25,7 @@ def table() -> Iterator[StreamedTable]:
 
 def rows_of(table: StreamedTable, prefix: bytes = b"") -> list[bytes]:
     """Return the keys of the rows in the stream's store that begin with a prefix."""
-    engine = table.database.engine
+    engine: Any = table.database.engine
     stores = [store for store in engine._stores if store not in ("catalog", "tokens")]
     found: list[bytes] = []
     for store in stores:
@@ -98,7 +99,7 @@ def test_the_store_of_a_disabled_stream_is_dropped_after_a_day(table: StreamedTa
     table.clock.advance(1)
     table.call("ListTables")
     assert not rows_of(table)
-    engine = table.database.engine
+    engine: Any = table.database.engine
     assert not [key for key in engine._stores["catalog"].rows if key.startswith(b"s")]
     table.set_stream("KEYS_ONLY")
     table.put("again")
@@ -200,7 +201,7 @@ def test_the_upkeep_runs_as_a_service() -> None:
         service_task = asyncio.create_task(background.run())
         await asyncio.sleep(0)
         table.clock.advance(5 * HOUR)
-        while len((await service.all_streams(table.database.engine))[0].shards) == 1:
+        while len((await all_streams(table.database.engine))[0].shards) == 1:
             await asyncio.sleep(0.01)
         service_task.cancel()
 

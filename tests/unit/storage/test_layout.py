@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,7 +29,11 @@ from hashrange.storage.layout import (
 from hashrange.storage.tokens import TokenCheck
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "internals" / "records.md").read_text("utf-8")
-CATALOG_KEYS = {"table": record_key, "fill": fill_key, "stream": stream_key}
+CATALOG_KEYS: dict[str, Callable[..., bytes]] = {
+    "table": record_key,
+    "fill": fill_key,
+    "stream": stream_key,
+}
 
 
 def vectors(heading: str) -> list[list[str]]:

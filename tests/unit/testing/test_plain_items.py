@@ -45,7 +45,7 @@ NOT_PLAIN = [
     {"id": {}},
     {},
 ]
-WRONG = [
+WRONG: list[Any] = [
     None,
     [],
     "item",

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import orjson
 import pytest
@@ -22,8 +23,12 @@ def logged(caplog):
     return lambda: [record.getMessage() for record in caplog.records]
 
 
+def make_context(account, region) -> Any:
+    return [account, region]
+
+
 def test_a_missing_operation_is_logged_once_and_answered_as_aws_does(logged):
-    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    pipeline = Pipeline(Stages(), make_context)
     codec = TargetJson([DYNAMODB])
     request = json_request("DynamoDB_20120810.CreateBackup", b"{}")
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any, ClassVar
 
 import orjson
 import pytest
@@ -28,6 +29,8 @@ from tests.harness.calls import authorization, json_request
 class Shape:
     """A shape that finds what a test tells it to."""
 
+    members: ClassVar[dict[str, object]] = {}
+
     def __init__(self, fault=None, value_fault=None):
         self.fault = fault
         self.value_fault = value_fault
@@ -39,6 +42,10 @@ class Shape:
     def check_values(self, request):
         if self.value_fault:
             raise self.value_fault
+
+
+def make_context(account, region) -> Any:
+    return [account, region]
 
 
 async def echo(scope, request):
@@ -62,7 +69,7 @@ def codec(operation, target_prefix="DynamoDB_20120810"):
 
 
 def answer(operation, body=b"{}", target="DynamoDB_20120810.GetItem", **headers):
-    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    pipeline = Pipeline(Stages(), make_context)
     request = json_request(target, body, **headers)
     answered = asyncio.run(pipeline.answer(request, codec(operation), b"REQUESTID"))
     return answered.status, orjson.loads(answered.body)
@@ -87,7 +94,7 @@ def test_an_answer_that_says_nothing_has_the_body_of_its_operation(empty_body):
     async def nothing(scope, request):
         return {}
 
-    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    pipeline = Pipeline(Stages(), make_context)
     operation = Operation("GetItem", Shape(), nothing, empty_body=empty_body)
     request = json_request("DynamoDB_20120810.GetItem", b"{}")
     answered = asyncio.run(pipeline.answer(request, codec(operation), b""))
@@ -101,7 +108,7 @@ def test_operations_on_tags_answer_with_an_empty_body():
 
 
 def test_operations_are_found_under_the_prefix_of_their_service():
-    pipeline = Pipeline(Stages(), lambda account, region: [account, region])
+    pipeline = Pipeline(Stages(), make_context)
     streams = codec(made(echo, name="ListStreams"), "DynamoDBStreams_20120810")
     for prefix, status in (("DynamoDBStreams_20120810", 200), ("DynamoDB_20120810", 400)):
         request = json_request(f"{prefix}.ListStreams", b"{}")
@@ -218,7 +225,12 @@ def test_an_answer_that_cannot_be_encoded_is_a_failure_of_the_server():
 
 def test_contexts_are_bounded():
     contexts = []
-    pipeline = Pipeline(Stages(), lambda *world: contexts.append(world) or world)
+
+    def remember_context(account, region) -> Any:
+        contexts.append((account, region))
+        return (account, region)
+
+    pipeline = Pipeline(Stages(), remember_context)
     echoing = codec(made(echo))
 
     async def call_all():

@@ -5,6 +5,7 @@ import gzip
 import subprocess
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ async def get_object(scope, parameters):
     return {"Body": b"content", "ETag": '"etag"', "ContentType": "text/css"}
 
 
-seen = []
+seen: list[Any] = []
 WRITABLE = Service(
     "cloudwatch",
     lambda: {"PutMetricData": put_metric_data},
@@ -209,6 +210,7 @@ def test_operations_without_a_signature_are_known_as_such():
     for operation, needs_signature in (("AssumeRoleWithWebIdentity", False), ("AssumeRole", True)):
         body = f"Action={operation}&Version=2011-06-15".encode()
         call = neighbours.find(form_request(body), "")
+        assert call is not None
         asyncio.run(neighbours.identify(call))
         assert call.needs_signature is needs_signature
 
@@ -246,7 +248,7 @@ def test_two_first_requests_load_a_model_once(monkeypatch):
 
     async def both():
         calls = [neighbours.find(form_request(body), "sts") for _ in range(2)]
-        return await asyncio.gather(*(neighbours.answer(call, SCOPE) for call in calls))
+        return await asyncio.gather(*(neighbours.answer(call, SCOPE) for call in calls if call))
 
     assert [a.status for a in asyncio.run(both())] == [200, 200]
     assert loads == ["sts"]

@@ -56,7 +56,7 @@ _are_values: Final = re.compile(r"(?::[A-Za-z0-9_]{1,254})++").fullmatch
 
 @final
 class WriteArguments:
-    """What a write is to check and to do."""
+    """The condition and the update of a write."""
 
     __slots__ = ("condition", "update")
 
@@ -67,7 +67,7 @@ class WriteArguments:
 
 @final
 class QueryArguments:
-    """What a query or scan is to read, keep and return."""
+    """The key condition, filter and projection of a query or scan."""
 
     __slots__ = ("filter", "key_condition", "projection")
 
@@ -77,7 +77,7 @@ class QueryArguments:
         filter: Condition | None,
         projection: Projection | None,
     ) -> None:
-        # Every query has a key condition, and no scan has.
+        # Set for queries, None for scans.
         self.key_condition = key_condition
         self.filter = filter
         self.projection = projection
@@ -159,7 +159,7 @@ def _read_expected(request: Request, wording: int) -> Condition | None:
 
 
 def read_get_arguments(request: Request) -> Projection | None:
-    """Read what GetItem, a table of BatchGetItem or a transaction's Get is to return."""
+    """Read the projection of GetItem, of a table of BatchGetItem or of a transaction's Get."""
     text = request.get("ProjectionExpression")
     if text is None:
         if request.get("ExpressionAttributeNames") is not None:
@@ -342,7 +342,7 @@ def _read_values(request: Request, wording: int) -> Mapping[str, Value]:
         return _NO_VALUES
     if not values:
         raise ValidationException("ExpressionAttributeValues must not be empty")
-    # One match for all of them; which one is wrong matters only if one is.
+    # One match for all values; the wrong one is searched for only if the match fails.
     joined = "".join(values)
     if not _are_values(joined) or joined.count(":") != len(values):
         for placeholder in values:
@@ -409,7 +409,7 @@ def _read_attributes_to_get(request: Request) -> Projection | None:
 
 
 def _check_select(request: Request, wording: int) -> None:
-    """Check Select as far as it shows without the table; Query puts what it says in an envelope."""
+    """Check Select as far as possible without the table; Query puts its errors in an envelope."""
     if request.get("Select") is None:
         return
     refusal = _select_refusal(request["Select"], request)

@@ -54,7 +54,7 @@ class _TableGet:
         check_paths(table, self.projection)
 
     def unprocessed(self, first: int) -> Request:
-        """Return what of this request is left to do from a key on."""
+        """Return the part of this request from a key on, as UnprocessedKeys."""
         return {**self.request, "Keys": self.request["Keys"][first:]}
 
 

@@ -105,7 +105,7 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
 
 
 def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
-    """Note the units of a single write, which a failed condition consumes, too."""
+    """Note the units of a single write; a failed condition consumes them too."""
     name = write.table.name
     scope.consumed.append((name, None, 0.0, outcome.units))
     if outcome.charges:

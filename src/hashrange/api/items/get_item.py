@@ -24,7 +24,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
         key = plain_key(table, request["Key"])
     if key is None:
         check_item(request["Key"])
-    # With nothing but a table and a key, nothing else has to be looked for.
+    # Fast path: the request has only a table and a key.
     is_plain = len(request) == 2
     projection = None if is_plain else read_get_arguments(request)
     if table is None:

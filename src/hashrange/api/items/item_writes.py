@@ -1,4 +1,4 @@
-"""From the parameters of a write to the item write: shared by single, batch and transact calls."""
+"""Builds item writes from request parameters; shared by single, batch and transact calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hashrange.api.items.arguments import (
     check_update_keys,
     read_write_arguments,
 )
-from hashrange.api.items.deep_requests import is_deep
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import (
     check_index_keys,
@@ -18,6 +17,7 @@ from hashrange.api.items.keys import (
 )
 from hashrange.api.items.write_refusals import check_old_values
 from hashrange.api.operation import Request
+from hashrange.api.shapes.deep_requests import is_deep
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.limits import ITEM_BYTES_MAX
@@ -29,7 +29,7 @@ from hashrange.storage.writes import DeleteWrite, PutWrite, UpdateWrite
 def check_write(request: Request, kind: Kind) -> tuple[int, WriteArguments]:
     """Check PutItem, UpdateItem or DeleteItem as far as the request alone allows.
 
-    Returns the size of its item or key, and what it is to check and to do.
+    Returns the size of its item or key, and its condition and update.
     """
     try:
         return _check_write(request, kind, ENVELOPED)

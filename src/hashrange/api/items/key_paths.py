@@ -10,7 +10,7 @@ from hashrange.model.schema import Table
 
 
 class Expression(Protocol):
-    """What has paths: a condition, a projection or an update."""
+    """An expression with paths: a condition, a projection or an update."""
 
     @property
     def nested_attributes(self) -> Set[str]: ...

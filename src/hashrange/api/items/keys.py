@@ -1,6 +1,6 @@
-"""Keys of requests against the schema of their table, worded as AWS words it.
+"""Checks keys of requests against the key schema, with AWS's messages, and encodes them.
 
-The values themselves were checked before; here they are held against the key schema and turned
+The values themselves were checked before; here they are compared with the key schema and turned
 into key bytes.
 """
 
@@ -18,7 +18,7 @@ from hashrange.model.values import Item, Value, value_size
 _INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
 _EMPTY = "The AttributeValue for a key attribute cannot contain an empty "
-# Four values of so many characters, of four bytes each, fit in every key.
+# Four values of this length, with four bytes per character, fit in every index key.
 _SHORT_CHARACTERS = 63
 _MISMATCH = "The provided key element does not match the schema"
 
@@ -123,7 +123,7 @@ def check_empty_index_keys(table: Table, item: Item) -> None:
 
 
 def check_updated_index_keys(table: Table, update: Update, item: Item) -> None:
-    """Refuse an updated item if the update made an index key what the index could not hold."""
+    """Refuse an updated item if the update gave an index key a value that the index cannot hold."""
     for index in table.indexes:
         for part in index.parts:
             value = item.get(part.name) if part.name in update.attributes else None

@@ -25,7 +25,7 @@ _INVALID = "One or more parameter values were invalid: "
 
 @final
 class Source:
-    """What is read: a table or one of its indexes, and whether table rows must be fetched too."""
+    """The table or index that is read, and whether table rows must be fetched too."""
 
     __slots__ = ("fetches", "index", "table")
 
@@ -64,7 +64,7 @@ def touch_index(scope: RequestScope, table: Table, index: Index) -> None:
 
 
 def check_reach(source: Source, request: Request, arguments: QueryArguments) -> None:
-    """Note whether table rows must be fetched; refuse what the index read cannot give."""
+    """Note whether table rows must be fetched; refuse attributes the index cannot provide."""
     if source.index is not None:
         source.fetches = _reaches_beyond(source.index, request, arguments)
     elif request.get("Select") == "ALL_PROJECTED_ATTRIBUTES":

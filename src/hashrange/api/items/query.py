@@ -38,7 +38,7 @@ async def query(scope: RequestScope, request: Request) -> Response:
 def _find_span(
     source: Source, request: Request, arguments: QueryArguments, start: Item | None
 ) -> Span:
-    """Return what to read: the keys of the condition, from the starting key on."""
+    """Return the span to read: the keys of the condition, from the starting key on."""
     assert arguments.key_condition is not None
     if start is not None:
         check_start_names(source, start)

@@ -1,7 +1,7 @@
-"""ExclusiveStartKey of Query and Scan: held against the schema, and against what is read.
+"""Checks ExclusiveStartKey of Query and Scan against the schema and the range that is read.
 
-A starting key is looked at in three steps, between which other parts of the request are: how many
-attributes it has, those that are keys of what is read, then those that are keys of the table.
+The checks are in three steps, with checks of other parameters in between: the number of
+attributes, the key attributes of the table or index that is read, and those of the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MISMATCH: Final = "The provided key element does not match the schema"
 
 
 def check_start_names(source: Source, start: Item) -> None:
-    """Refuse a starting key that has not as many attributes as the keys of table and index."""
+    """Refuse a starting key with more or fewer attributes than the keys of table and index."""
     names = set(source.table.key_names)
     if source.index is not None:
         names.update(source.index.key_names)
@@ -31,7 +31,7 @@ def check_start_names(source: Source, start: Item) -> None:
 
 
 def check_start_parts(start: Item, parts: Iterable[KeyPart]) -> None:
-    """Refuse a starting key that lacks a key attribute of what is read, or has another type."""
+    """Refuse a starting key that lacks a key attribute of the source, or has another type."""
     for part in parts:
         value = start.get(part.name)
         if value is None:
@@ -81,6 +81,6 @@ def check_reachable(source: Source, keys: KeyRange, start: Item, position: bytes
 
 
 def _span_of(source: Source, keys: KeyRange, partition: tuple[Value, ...]) -> Span:
-    """Return what the conditions on the sort key select of a partition."""
+    """Return the span that the conditions on the sort key select in a partition."""
     elsewhere = KeyRange(partition, keys.sort_equal, keys.operator, keys.operands)
     return query_span(source.place, source.partition, source.sort, elsewhere, reverse=False)

@@ -1,6 +1,6 @@
-"""Transactions: the steps that item actions and statements share.
+"""The steps of a transaction that item actions and PartiQL statements share.
 
-All writes are one decision. A fault of one of them cancels the transaction, with a reason for each.
+If one part fails, the transaction is cancelled, with a reason for each part.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _Bound = TypeVar("_Bound", covariant=True)
 
 
 class Part(Protocol[_Bound]):
-    """A part of a transaction that still has to be held against its table."""
+    """A part of a transaction that is not yet bound to its table."""
 
     def bind(self, table: Table) -> _Bound: ...
 
 
 def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
-    """Bind every part to its table; the first that does not fit cancels the transaction."""
+    """Bind every part to its table; the first that fails cancels the transaction."""
     bound: list[_Bound] = []
     for part, table in zip(parts, tables, strict=True):
         try:
@@ -64,7 +64,7 @@ def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bo
 
 
 def check_total(sizes: Iterable[int]) -> None:
-    """Refuse a transaction that is too large, naming the size at which it came to be."""
+    """Refuse a transaction that is too large; the message has the size that exceeded the limit."""
     total = 0
     for size in sizes:
         total += size
@@ -85,7 +85,7 @@ async def write_all(
 ) -> list[Outcome] | None:
     """Carry out writes together; return their outcomes, or None for a repeated request.
 
-    `content` is what a client token stands for.
+    `content` is the request that a client token identifies.
     """
     context = scope.context
     check_distinct([write.row_key for write in writes])

@@ -1,7 +1,7 @@
 """TransactGetItems and TransactWriteItems: several items, all or nothing.
 
-What can be judged from the request alone is refused as for single calls. What depends on a
-table's schema or on the stored items cancels the transaction, with a reason for each action.
+Errors in the request itself are reported as for single calls. Errors that depend on a table's
+schema or on the stored items cancel the transaction, with a reason for each action.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Action:
             self.size = check_item(self.request["Key"], OLDER)
 
     def check_empty_keys(self, table: Table) -> None:
-        """Refuse empty keys, which alone of what the schema forbids do not just cancel."""
+        """Refuse empty keys: the one schema error that is not a cancellation reason."""
         if self.kind == "Put":
             check_empty_keys(table, self.request["Item"])
             check_empty_index_keys(table, self.request["Item"])

@@ -1,4 +1,4 @@
-"""What item writes share when they refuse: failed conditions and ReturnValues they do not take."""
+"""Errors that item writes share: failed conditions and unsupported ReturnValues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys a statement names: the one item of a write, or the ranges that a SELECT reads.
+"""The keys of a statement: the item of a write, or the key ranges that a SELECT reads.
 
 A SELECT whose alternatives all fix the partition key reads ranges of keys; any other is a scan.
 """
@@ -25,7 +25,7 @@ _OVERLAP: Final = "Overlapping conditions with range keys are not supported in w
 
 
 def write_key(table: Table, where: Where | None, values: Values) -> tuple[Item, bool]:
-    """Return the key of the item a write names, and whether its WHERE clause says nothing else."""
+    """Return the key of the item of a write, and whether its WHERE clause is only that key."""
     if where is None or len(where.alternatives) > 1:
         raise ValidationException(_NO_KEY)
     conjuncts = where.alternatives[0]
@@ -50,7 +50,7 @@ def write_key(table: Table, where: Where | None, values: Values) -> tuple[Item, 
 
 
 def read_key(table: Table, where: Where | None, values: Values) -> Item | None:
-    """Return the key a SELECT of one item names, or None if it says more or less than that."""
+    """Return the key of a SELECT of one item, or None if its WHERE clause is not exactly a key."""
     if where is None:
         return None
     try:

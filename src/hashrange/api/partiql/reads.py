@@ -1,4 +1,4 @@
-"""SELECT statements: the spans they read, page by page, or the one item they name."""
+"""SELECT statements: reads key spans page by page, or a single item."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INVALID = "One or more parameter values were invalid: "
 
 
 def find_source(table: Table, statement: SelectStatement, *, consistent: bool) -> Source:
-    """Return what a SELECT reads, whose list may reach beyond a local index."""
+    """Return the table or index of a SELECT; it may select attributes beyond a local index."""
     index = _find_index(table, statement.index_name, consistent=consistent)
     if statement.selection_refusal is not None:
         raise ValidationException(statement.selection_refusal)
@@ -68,7 +68,7 @@ def _find_index(table: Table, name: str | None, *, consistent: bool) -> Index | 
 async def run_select(
     scope: RequestScope, request: Request, statement: SelectStatement, values: Values
 ) -> Response:
-    """Return a page of what a SELECT selects."""
+    """Return a page of the result of a SELECT."""
     consistent: bool = request.get("ConsistentRead", False)
     table = await scope.table(statement.table_name)
     source = find_source(table, statement, consistent=consistent)

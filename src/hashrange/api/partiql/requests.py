@@ -1,4 +1,4 @@
-"""The shapes of the requests that carry statements, as `requests` has those of the others."""
+"""Request shapes of the PartiQL operations; see `api/shapes/requests` for the others."""
 
 from __future__ import annotations
 

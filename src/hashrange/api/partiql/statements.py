@@ -1,4 +1,4 @@
-"""ExecuteStatement and BatchExecuteStatement: PartiQL on the paths of the other operations."""
+"""ExecuteStatement and BatchExecuteStatement, built on the item reads and writes."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class _Member:
 async def batch_execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out statements, each by itself: all of them reads of one item, or all of them writes.
 
-    What is wrong with a statement is answered in its place.
+    An error of a statement is reported in its place of the response.
     """
     members = [_Member(member) for member in request["Statements"]]
     for member in members:

@@ -70,13 +70,13 @@ class _Member:
         self.values: Values = statement.values(parameters)
 
     def check(self, table: Table) -> None:
-        """Refuse what no transaction takes."""
+        """Refuse statements that are not allowed in transactions."""
         raise NotImplementedError
 
 
 @contextmanager
 def _naming(index: int) -> Iterator[None]:
-    """Let a refusal say which statement it is about."""
+    """Add the number of the statement to an error."""
     try:
         yield
     except ValidationException as error:
@@ -164,7 +164,7 @@ def _member(index: int, request: Request) -> _Read | _Write:
 
 
 async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table]:
-    """Return the tables of statements, which are held against them."""
+    """Return the tables of statements, and check the statements against them."""
     tables = [await scope.table(member.statement.table_name) for member in members]
     for member, table in zip(members, tables, strict=True):
         with _naming(member.index):

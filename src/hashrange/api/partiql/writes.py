@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE as item writes, and what they return."""
+"""INSERT, UPDATE and DELETE as item writes, and their RETURNING clauses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_CONDITION = "EXISTS() must contain a single item read with additional conditi
 
 
 def check_statement(statement: Statement, values: Values) -> None:
-    """Refuse what is wrong with a write before its table is known."""
+    """Check a write as far as possible without its table."""
     if isinstance(statement, UpdateStatement):
         statement.update(values)
     elif isinstance(statement, InsertStatement):
@@ -50,7 +50,7 @@ def make_write(statement: Statement, table: Table, values: Values) -> ItemWrite:
     key, is_all = write_key(table, statement.where, values)
     assert statement.where is not None
     if isinstance(statement, UpdateStatement):
-        # The key is compared too, so that the condition holds of no item that is not there.
+        # The condition includes the key, so that it fails for an absent item.
         condition = statement.where.bind(values)
         arguments = WriteArguments(condition, statement.update(values))
         return make_update(table, key, arguments, counts_actions=False)
@@ -61,7 +61,7 @@ def make_write(statement: Statement, table: Table, values: Values) -> ItemWrite:
 
 
 def _if_there(table: Table, where: Where, values: Values) -> Condition:
-    """Return the condition of a DELETE, which an item that is not there meets as well."""
+    """Return the condition of a DELETE, which also holds for an absent item."""
     absent = NotExists(AttributeOperand(table.partition.name))
     return Condition(Or((absent, where.predicate)), values, where.attributes)
 
@@ -89,7 +89,7 @@ def _item(statement: InsertStatement, values: Values) -> tuple[Item, int]:
 
 
 def duplicate_item() -> DuplicateItemException:
-    """Return the refusal of an INSERT whose key is taken."""
+    """Return the error for an INSERT of an item that exists."""
     return DuplicateItemException(DUPLICATE)
 
 
@@ -111,7 +111,7 @@ def returned(statement: Statement, write: ItemWrite, outcome: ItemOutcome) -> An
 
 
 def _modified(update: Update, item: Item) -> Item:
-    """Return whole attributes of which the update changed a part that is there."""
+    """Return the whole attributes in which the update changed an existing part."""
     touched = update.updated(item)
     return {name: item[name] for name in touched}
 
@@ -124,7 +124,7 @@ def returning_of(statement: Statement) -> Returning | None:
 
 
 def says_more_than_key(statement: Statement, table: Table, values: Values) -> bool:
-    """Say whether the WHERE clause of a statement names one item and a condition on it."""
+    """Tell whether the WHERE clause has a condition beyond the key of one item."""
     try:
         _, is_all = write_key(table, statement.where, values)
     except ValidationException:

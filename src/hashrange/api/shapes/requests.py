@@ -1,4 +1,4 @@
-"""The shape of every request, as data: members in the order in which AWS reports what is wrong.
+"""The shape of every request, as data: members in the order in which AWS reports errors.
 
 The figures are those of the service's own model; enum sets stand in the order AWS prints them.
 Texts that AWS words in the newer way ("Value at 'Limit' ...") are marked `named`.
@@ -433,7 +433,7 @@ _TAGS: Final = ListOf(
         required=("Key", "Value"),
     )
 )
-# Refused whatever they say, so their insides are not described.
+# Always refused, so their members are not described.
 _NOT_OFFERED: Final = ListOf(Structure("NotOffered", {}))
 _SETTINGS_REPLICATION: Final = String(enum=("ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"))
 
@@ -541,7 +541,7 @@ LIST_TABLES: Final = Structure(
 DESCRIBE_LIMITS: Final = Structure("DescribeLimitsInput", {})
 DESCRIBE_ENDPOINTS: Final = Structure("DescribeEndpointsRequest", {})
 
-# What a resource is called is checked by the operation, which answers as IAM would.
+# The operation checks the resource name and answers as IAM would.
 TAG_RESOURCE: Final = Structure("TagResourceInput", {"ResourceArn": _TEXT, "Tags": _TAGS})
 UNTAG_RESOURCE: Final = Structure(
     "UntagResourceInput",

@@ -1,6 +1,6 @@
 """Shapes of single values: strings, numbers and booleans, with AWS's constraints on them.
 
-See `hashrange.api.shapes.structures` for what a shape is asked.
+See `hashrange.api.shapes.structures` for the methods of a shape.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ class String(Shape):
 
 @final
 class TableName(String):
-    """A table's name, or its ARN; `empty_text` is what to say, alone, about an empty one."""
+    """A table's name or ARN; `empty_text` is the whole error message for an empty one."""
 
     __slots__ = ("_fitting", "empty_text")
 
     def __init__(self, *, minimum: int, empty_text: str | None = None) -> None:
         super().__init__(minimum=minimum, maximum=255, pattern=NAME_PATTERN)
         self.empty_text = empty_text
-        # Names found to fit before: requests name few tables, and matching takes ten times as long.
+        # Cache of valid names: requests name few tables, and matching takes ten times as long.
         self._fitting: set[str] = set()
 
     def fits(self, value: object) -> bool:
@@ -253,7 +253,7 @@ def collect_length(
     named: bool = False,
     alone: str | None = None,
 ) -> None:
-    """Add the bounds of a length that a string, list or map breaks."""
+    """Add the length constraints that a string, list or map violates."""
     if len(value) < minimum:
         text = f"Member must have length greater than or equal to {minimum}"
         found.add(place, value, text, named=named, alone=alone)

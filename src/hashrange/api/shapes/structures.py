@@ -1,15 +1,15 @@
 """Request shapes as data, and the checker that words AWS's serialization and validation messages.
 
-A shape is asked four things:
+A shape has four methods:
 
-1. `fits`: is the value right as it stands? This is the whole cost of a good request.
+1. `fits`: is the value valid as it is? This is the whole cost of a valid request.
 2. `convert`: the value with nulls and unknown members dropped, which AWS ignores, and lenient forms
    made strict; or SerializationException.
 3. `collect`: every constraint the value breaks, in AWS's order, as the wire names its members.
 4. `check_values`: are the attribute values inside it well typed? Serialization errors only.
 
-Only `fits` runs for a good request; the others run once it has said no. Attribute values are not
-entered except by `check_values`, because the model checks them in the walk that normalises them.
+Only `fits` runs for a valid request; the others run when it returns False. Only `check_values`
+looks inside attribute values, because the model checks them in the walk that normalises them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
-from hashrange.api.items.deep_requests import is_deep
+from hashrange.api.shapes.deep_requests import is_deep
 from hashrange.api.shapes.scalars import MAP_START, NAME_PATTERN, Shape, String, collect_length
 from hashrange.api.shapes.violations import Place, Violations, json_text
 from hashrange.errors import SerializationException, ValidationException
@@ -167,7 +167,7 @@ class MapOf(Shape):
         self.named = named
         self.late = late  # broken keys and lengths are reported only when nothing else is wrong
         self.echo_json = echo_json
-        self.empty_text = empty_text  # what to say, alone, about a map that is empty
+        self.empty_text = empty_text  # the whole error message for an empty map
 
     def fits(self, value: object) -> bool:
         if type(value) is not dict or len(value) < self.minimum:
@@ -230,9 +230,9 @@ _KEYS_TEXT: Final = (
 
 @final
 class Structure(Shape):
-    """A structure; `members` are in the order in which AWS reports what is wrong with them.
+    """A structure; `members` are in the order in which AWS reports their errors.
 
-    `parameters` are members whose absence AWS reports first and in a sentence of its own.
+    `parameters` are members whose absence AWS reports first and in a separate message.
     """
 
     __slots__ = ("_present", "members", "parameters", "required")
@@ -253,7 +253,7 @@ class Structure(Shape):
         self._present = frozenset(self.required + self.parameters)
 
     def check(self, request: dict[str, Any]) -> None:
-        """Check a whole request; `convert` it, in place, if it is not right as it stands."""
+        """Check a whole request; `convert` it in place if it is not valid as it is."""
         if not self.fits(request):
             self._check_slowly(request)
 

@@ -4,8 +4,8 @@ An iterator is the stream's ARN, a format number and a sealed position, joined b
 
 position := shard (4 bytes) sequence (8) time in milliseconds (8) flags (1) CRC-32 of all before (4)
 
-all big-endian, in base64. The sum guards against mistakes, not against forgers: whoever may read
-the stream may read it from anywhere.
+all big-endian, in base64. The checksum guards against mistakes, not against forgery: a client that
+may read the stream may read it from any position.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_sequence(text: str) -> int:
 
 @final
 class ShardIterator:
-    """A position in a shard, and when it was given out."""
+    """A position in a shard, and the time at which it was issued."""
 
     __slots__ = ("arn", "from_horizon", "position", "shard", "time")
 

@@ -165,7 +165,7 @@ async def get_shard_iterator(scope: RequestScope, request: Request) -> Response:
 
 
 def _check_position(request: Request, kind: str, now: float) -> None:
-    """Check that the type of an iterator comes with what it needs, and nothing else."""
+    """Check that the iterator type has the parameters it needs, and no others."""
     for member, kinds in (("SequenceNumber", _BY_SEQUENCE), ("Timestamp", ("AT_TIMESTAMP",))):
         if member in request and kind not in kinds:
             raise ValidationException(

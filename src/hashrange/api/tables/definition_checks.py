@@ -1,4 +1,4 @@
-"""What AWS checks about the definition of a table and its indexes, in AWS's order."""
+"""Checks of table and index definitions, in AWS's order."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_table_limit(throughput: dict[str, int] | None) -> None:
 
 
 def check_billing(request: dict[str, Any]) -> None:
-    """Check that a new table's capacity goes with its billing mode."""
+    """Check that a new table's capacity matches its billing mode."""
     throughput = request.get("ProvisionedThroughput")
     if request.get("BillingMode") == "PAY_PER_REQUEST":
         if throughput is not None:
@@ -205,7 +205,7 @@ def check_global_index(index: dict[str, Any], defined: Sequence[str]) -> None:
 
 
 def check_index_billing(index: dict[str, Any], *, is_on_demand: bool) -> None:
-    """Check that an index's capacity goes with its table's billing mode."""
+    """Check that an index's capacity matches its table's billing mode."""
     throughput = index.get("ProvisionedThroughput")
     name = index["IndexName"]
     if is_on_demand and throughput is not None:

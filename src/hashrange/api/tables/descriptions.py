@@ -42,7 +42,7 @@ async def describe(
 
 
 def describe_deleted(record: TableRecord, now: float) -> dict[str, Any]:
-    """Return the description in the answer to DeleteTable: of what is left of a table."""
+    """Return the description in the answer to DeleteTable, which has fewer members."""
     description: dict[str, Any] = {
         "TableName": record.name,
         "TableStatus": "DELETING",

@@ -1,4 +1,4 @@
-"""From a checked request to the records of tables and indexes."""
+"""Builds the records of tables and indexes from checked requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_index(index: dict[str, Any], shards: int, store: str, *, is_global: boo
 
 
 def make_throughput(throughput: dict[str, int] | None) -> Throughput:
-    """Return the provisioned capacity of something new."""
+    """Return the provisioned capacity of a new table or index."""
     if throughput is None:
         return Throughput()
     return Throughput(throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"])

@@ -48,7 +48,7 @@ def check_stream_update(request: dict[str, Any]) -> None:
 
 
 async def choose_label(context: Context, table: str, now: float) -> str:
-    """Return a label for a stream that begins now, different from all that are remembered."""
+    """Return a label for a stream created now, different from those of all kept streams."""
     while True:
         label = stream_label(now)
         key = stream_key(context.account, context.region, table, label)

@@ -49,8 +49,8 @@ async def update_time_to_live(scope: RequestScope, request: Request) -> Response
 
 
 async def _skip_fill_if_empty(context: Context, name: str, setting: TimeToLive) -> None:
-    """Spare an empty table the filling of its expiry index, which writes keep already."""
-    # Without this nobody but the keeper could settle it, and scripts would meet ENABLING.
+    """Mark the expiry index of an empty table as filled; writes maintain it already."""
+    # Otherwise the setting is ENABLING until the background service has run.
     with suppress(ResourceNotFoundException):
         record = await context.catalog.record(context.account, context.region, name)
         if await is_empty(context.engine, (record.store, record.shards)):

@@ -153,7 +153,7 @@ def _online_limit() -> LimitExceededException:
 
 @final
 class _Change:
-    """A record on its way from what it was to what a request makes of it."""
+    """A table record while the changes of a request are applied to it."""
 
     __slots__ = ("edit", "is_on_demand", "now", "record", "request", "seconds", "was_on_demand")
 
@@ -172,7 +172,7 @@ class _Change:
         self.edit = Edit(record, outcome=record)
 
     def settle_encryption(self, key_arn: str | None) -> None:
-        """Take over the server-side encryption setting."""
+        """Apply the server-side encryption setting."""
         if "SSESpecification" in self.request:
             self.record.encryption_key_arn = key_arn
 
@@ -350,7 +350,7 @@ class _Change:
         record.attribute_types = {name: types[name] for name in types if name in used}
 
     def settle_rest(self) -> None:
-        """Take over the settings that stand for themselves."""
+        """Apply table class, deletion protection, on-demand and warm throughput."""
         record = self.record
         request = self.request
         if "TableClass" in request:

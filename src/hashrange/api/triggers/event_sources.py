@@ -38,7 +38,7 @@ _REPORT: Final = "ReportBatchItemFailures"
 
 @final
 class _Anything(Shape):
-    """A member that is shown as it came, or refused whatever it is."""
+    """A member that is described unchanged, or always refused."""
 
     def __init__(self) -> None:
         self.java = "java.lang.Object"
@@ -172,7 +172,7 @@ def _destination(request: Request) -> str | None:
 
 
 def apply_options(mapping: MappingRecord, request: Request) -> MappingRecord:
-    """Return a mapping with what a request says about it; pure."""
+    """Return a mapping with the options of a request applied; pure."""
     changes: dict[str, Any] = {
         field: request[member] for member, field in _FIELDS.items() if member in request
     }

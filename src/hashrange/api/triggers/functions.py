@@ -1,7 +1,7 @@
 """Registering functions: PutFunction, GetFunction, ListFunctions and DeleteFunction.
 
-Calls of this server's own. Whoever may register a function may run any program as the server's
-user, so this is forbidden unless the settings allow it.
+These calls are not part of AWS's API. A client that may register a function can run any program
+as the server's user, so this is forbidden unless the settings allow it.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class FunctionCalls:
             "Arn": function_arn((context.account, context.region), function.name),
         }
         response |= {member: fields[field] for member, field in _FIELDS.items()}
-        # What is in the variables may be secret.
+        # Environment variables may hold secrets.
         response["Environment"] = sorted(function.environment)
         response["IsConfigured"] = function is self._store.configured.get(function.name)
         return response

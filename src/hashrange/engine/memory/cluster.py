@@ -1,4 +1,4 @@
-"""An engine in memory that promises as little as a cluster does, and fails as one would.
+"""An in-memory engine with the weak guarantees and the failures of a cluster.
 
 Each shard of each space is a replica group of its own: it changes by compare-and-set, and nothing
 changes together with it. Calls are delayed and overtake each other, writes conflict and are decided
@@ -196,11 +196,11 @@ class ClusterMemoryEngine:
         return sorted(self._stores)
 
     def holder(self, name: str) -> ClusterLease | None:
-        """Return the lease of a name that counts, if somebody has it."""
+        """Return the valid lease of a name, if there is one."""
         return self._leases.get(name)
 
     def give_back(self, name: str, lease: ClusterLease) -> None:
-        """Let a name be leased again, unless somebody else has it by now."""
+        """Release a name, unless another holder has taken it."""
         if self._leases.get(name) is lease:
             del self._leases[name]
 
@@ -244,7 +244,7 @@ class ClusterMemoryEngine:
         return changes
 
     def _check(self, changes: Changes, place: _Place) -> None:
-        """Refuse changes of stores that are not there, and changes beyond the shard."""
+        """Refuse changes of absent stores, and changes in other shards."""
         for store, number, *_ in itertools.chain(changes.puts, changes.appends):
             assert (space_of(store), number) == place, f"{store} is not in shard {place}"
             if store not in self._stores or store in _gone(changes):

@@ -1,8 +1,8 @@
 """The reference engine: every store a dictionary and the sorted list of its keys.
 
-Obviously right, so it is the oracle for the other engines, and quick to make, so it is what
-in-memory servers and in-process tests run on. Nothing awaits unless faults are injected, so each
-call is one atomic step of the event loop.
+It is simple, so tests compare the other engines with it. It starts quickly, so in-memory servers
+and in-process tests use it. Nothing awaits unless faults are injected, so each call is one atomic
+step of the event loop.
 
 Given a source of faults it also behaves like an engine on a network: it refuses with a conflict,
 loses an answer before or after applying the write, yields to other tasks in mid-call, and calls
@@ -81,14 +81,14 @@ class _Store:
 
 @final
 class _Space:
-    """What is kept of a space beside its rows; it lives as long as one of its stores."""
+    """The state of a space besides its rows; it exists as long as one of its stores."""
 
     __slots__ = ("appended", "sequence", "version")
 
     def __init__(self) -> None:
         self.version = 0
         self.sequence = 0
-        self.appended: asyncio.Event | None = None  # while somebody waits for it
+        self.appended: asyncio.Event | None = None  # set while a task waits for it
 
 
 @final

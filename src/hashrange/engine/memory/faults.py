@@ -1,4 +1,4 @@
-"""Seeded faults of the cluster engine: what goes wrong, how often, and in which order.
+"""Seeded faults of the cluster engine: their kinds, rates and order.
 
 All choices come from one generator, so that a seed and a schedule of calls give the same faults
 again. Rates are probabilities per occasion.
@@ -20,7 +20,7 @@ STALE_STEPS_MAX: Final = 8
 
 
 class Answer(enum.Enum):
-    """What becomes of one attempt to change a shard."""
+    """The outcome of one attempt to change a shard."""
 
     APPLIED = "applied, and the answer arrives"
     CONFLICT = "refused, as if another write had come first"
@@ -33,7 +33,7 @@ class Answer(enum.Enum):
 class Rates:
     """How often each fault happens."""
 
-    # An attempt is refused although nobody came first.
+    # An attempt is refused although there is no conflict.
     conflict: float = 0.05
     # An attempt gets no answer; whether it was applied is drawn evenly.
     no_answer: float = 0.05
@@ -75,11 +75,11 @@ class FaultPlan:
         self._is_stale_store = is_stale_store
 
     def calm(self) -> None:
-        """Let nothing go wrong from now on."""
+        """Inject no more faults."""
         self._rates = NO_FAULTS
 
     def answer(self) -> Answer:
-        """Return what becomes of an attempt to write."""
+        """Return the outcome of an attempt to write."""
         draw = self._random.random()
         if draw < self._rates.conflict:
             return Answer.CONFLICT

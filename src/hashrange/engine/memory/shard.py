@@ -1,7 +1,7 @@
 """One shard of a space in memory: ordered rows, a sequence, tallies and the recent past.
 
 A shard changes in steps. The last few steps can be undone for a reader, which is how stale reads
-are served, and the write ids of recent steps tell what became of a write without an answer.
+are served, and the write ids of recent steps tell whether a write without an answer was applied.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _Undo = dict[tuple[str, bytes], bytes | None]
 
 @final
 class Shard:
-    """What one replica group would hold."""
+    """The state of one replica group."""
 
     def __init__(self) -> None:
         self.step = 0
@@ -162,7 +162,7 @@ class Shard:
         undo.setdefault((store, key), before)
 
     def _overlay(self, store: str, steps_back: int) -> dict[bytes, bytes | None]:
-        """Return what was different in a store so many steps ago."""
+        """Return the rows of a store that differed so many steps ago."""
         overlay: dict[bytes, bytes | None] = {}
         for number in range(1, min(steps_back, len(self._past)) + 1):
             for (name, key), value in self._past[-number].items():

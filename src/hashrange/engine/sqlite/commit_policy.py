@@ -1,11 +1,11 @@
-"""What is waited for on the event loop, and what in a thread: that depends on the disk.
+"""Group-commit policy: where a commit waits for the disk, and how long a batch waits for more.
 
-On a quick disk it costs more to hand a COMMIT to a thread, and the interpreter back and forth, than
-the disk takes. So the event loop waits itself, and looks again, turn after turn, for what it
-expects within a moment. On a slow disk a thread waits, and reads go on.
+On a fast disk, handing a COMMIT to a thread costs more than the disk takes. So the event loop waits
+for the disk itself, and polls for events that it expects within a moment. On a slow disk a thread
+waits, and reads continue.
 
-Either way a batch waits a little for those who were just answered, since clients that write one
-after another would else fall into two groups that take turns, each with a commit of its own.
+In both cases a batch waits a little for clients that were just answered. Otherwise clients that
+write continuously would fall into two groups that alternate, each with its own commit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SEEKING_TURNS_MAX: Final = 300
 
 @final
 class CommitPolicy:
-    """Knows how quick the disk is and how many write together; one per writing process."""
+    """Measures the speed of the disk and the number of writers; one per writing process."""
 
     __slots__ = (
         "_back_off",
@@ -62,20 +62,20 @@ class CommitPolicy:
         self._gathering_turns = 0
         self._gathering_ends_at = 0.0
         self._seeking_turns = 0
-        # Whether to pause for others on a slow disk although that was in vain.
+        # Back-off for pauses on a slow disk during which no writer joined.
         self._back_off = BackOff()
 
     def note_commit(self, seconds: float) -> None:
-        """Learn how long a commit took."""
+        """Note how long a commit took."""
         self._commit_seconds += (seconds - self._commit_seconds) / 8
 
     def note_answers(self, answered: int, waiting: int) -> None:
-        """Learn how many write: those who were answered, and those who wait meanwhile."""
+        """Note the number of writers: those just answered plus those waiting."""
         self._writers = answered + waiting
 
     @property
     def is_quick(self) -> bool:
-        """Whether commits take so little time that nobody need be spared the wait."""
+        """Whether commits are so fast that the event loop can wait for them."""
         return self._commit_seconds < self._quick_seconds
 
     def waits_for(self, put_bytes: int) -> bool:
@@ -97,7 +97,7 @@ class CommitPolicy:
             self._gathering_turns += 1
             return True
         self._gathering_turns = 0
-        # Somebody who came alone has waited in vain, and waits less and less.
+        # Fewer writers joined than expected: expect one fewer next time.
         self._expected = min(max(waiting, self._expected - 1), _EXPECTED_MAX)
         return False
 
@@ -108,11 +108,11 @@ class CommitPolicy:
         return min(self._commit_seconds * _PAUSE_PART, _PAUSE_SECONDS_MAX)
 
     def is_complete(self, waiting: int) -> bool:
-        """Tell whether all who write are among so many who wait."""
+        """Tell whether so many waiting decisions include all current writers."""
         return waiting >= self._writers
 
     def note_pause(self, waiting: int) -> None:
-        """Learn whether it was worth waiting until there are so many."""
+        """Note whether all writers joined during the pause; back off if not."""
         if self.is_complete(waiting):
             self._back_off.note_success()
         else:

@@ -1,4 +1,4 @@
-"""Connections to the SQLite file, the SQL of a store, and SQLite's errors in our words."""
+"""Connections to the SQLite file, the SQL of a store, and the translation of SQLite's errors."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class GroupCommit:
             self._jobs.put(lambda: self._commit_and_report(batch))
 
     def _abandon(self, batch: Batch, error: Exception) -> None:
-        """Undo a batch that could not be applied; only the decision at fault need suffer."""
+        """Undo a batch that could not be applied; only the decision at fault fails."""
         self._roll_back()
         self._turn.give()
         if batch.answers and spares_other_decisions(error):
@@ -205,7 +205,7 @@ class GroupCommit:
             self._refuse_waiting(error)
 
     def _refuse_waiting(self, error: Exception) -> None:
-        """Refuse all that wait, when not even a transaction can be opened, rather than spin."""
+        """Refuse all waiting decisions when no transaction can be opened."""
         batch = Batch()
         batch.answers = [(entry, None, None) for entry in self._waiting]
         self._waiting.clear()
@@ -264,7 +264,7 @@ class GroupCommit:
 
     def _tell_loop(self, call: Callable[..., None], *arguments: object) -> None:
         assert self._loop is not None
-        # A loop that was closed without closing the engine has nobody left to tell.
+        # The loop was closed without closing the engine; there is no caller to answer.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call, *arguments)
 
@@ -285,7 +285,7 @@ class GroupCommit:
             self._report(batch, error, has_turn)
 
     def _settle_and_report(self, batch: Batch, has_turn: bool) -> None:
-        """Try harder to have the disk write a commit that cannot be taken back any more."""
+        """Retry the sync of a commit that cannot be rolled back any more."""
         assert self._log_sync is not None
         error: Exception | None = None
         try:

@@ -1,13 +1,13 @@
-"""Syncs of our own, beside those that SQLite makes.
+"""Syncs of the write-ahead log outside SQLite, without holding the turn to write.
 
-Processes that write in turns would have the disk write one log after another, each with the turn
-held. So where several write together, a commit is not synced by SQLite: whoever wrote it gives the
-turn to the next one, and only then has the disk write the log, while the next one is at work.
+If SQLite synced each commit, processes that write in turns would sync one after another, each
+holding the turn. So where several processes write together, SQLite does not sync commits. The
+process that wrote a commit passes the turn on, and syncs the log while the next process writes.
 
-1. Until the disk has a commit, nobody is told of it: neither its callers, nor those who read what
-   it wrote, in any process. The board says which rows those may be (see `shared_state`).
-2. A sync covers all that was written to the log before it began. So whoever synced its own commit
-   has synced all before it, and of a process that died the others' syncs take care.
+1. A commit is reported only once it is on disk, to its callers and to readers of its rows, in any
+   process. The shared state tells which rows it may have changed (see `shared_state`).
+2. A sync covers all that was written to the log before it began. So a process that synced its
+   own commit has synced all before it, including those of a process that died.
 3. After a sync that failed, the disk may lack any part of the log, and the kernel takes it for
    written. So all of it is written once more, with the turn held, before anything else counts as
    synced; until that succeeds, the log is not moved into the database.
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class File(Protocol):
-    """A file of the database's, as this module needs it."""
+    """A file of the database, with the operations that this module needs."""
 
     def sync(self) -> None:
         """Wait until the disk has what was written; raises OSError or apsw.Error."""
@@ -111,7 +111,7 @@ class _VirtualFile:
 
 @final
 class LogSync:
-    """Has the disk write the log; one per process that writes together with others."""
+    """Syncs the log; one per process that writes together with others."""
 
     def __init__(self, file: File, shared: SharedState) -> None:
         self._file = file

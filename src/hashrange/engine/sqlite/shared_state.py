@@ -1,4 +1,4 @@
-"""What all processes of a server share in memory: a file of eight-byte words, mapped by each.
+"""Memory shared by all processes of a server: a mapped file of eight-byte words.
 
 | word    | content                                                                              |
 |---------|--------------------------------------------------------------------------------------|
@@ -14,8 +14,8 @@
 
 Words 0 and 3, the appends and the stripes are set by the process that has the turn to write, the
 others by any.
-Word 4 may fall back to an older number when two processes set it; then somebody syncs once more
-than needed. The words from 3 on serve processes that write together (see `log_sync`).
+Word 4 may fall back to an older number when two processes set it; then one sync more than
+needed is made. The words from 3 on serve processes that write together (see `log_sync`).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class SharedState:
         return self._words[_COMMIT]
 
     def begin_commit(self, number: int, keys: list[bytes] | None) -> None:
-        """Announce a commit and the rows it changes (None: any), before anybody can see them."""
+        """Announce a commit and the rows it changes (None: any), before it becomes visible."""
         words = self._words
         if keys is None:
             words[_FIRST_STRIPE:] = array("Q", [number]) * _STRIPES

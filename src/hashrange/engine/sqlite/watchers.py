@@ -1,4 +1,4 @@
-"""Waits for appends: one loop looks at the shared memory for all that wait in this process."""
+"""Waits for appends: one loop polls the shared memory for all waiting tasks of this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOOK_SECONDS: Final = 0.01
 
 @final
 class Watchers:
-    """Wakes those who wait for appends to a space, by this process or another."""
+    """Wakes tasks that wait for appends to a space, by this process or another."""
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
@@ -21,7 +21,7 @@ class Watchers:
         self._looking: asyncio.Task[None] | None = None
 
     async def wait(self, space: str, seen: int, seconds: float) -> None:
-        """Wait until the mark of a space is not the one seen any more, at most so long."""
+        """Wait until the mark of a space differs from the one seen, at most so many seconds."""
         if self._shared.appended(space) != seen:
             return
         _, event = self._waits.setdefault(space, (seen, asyncio.Event()))

@@ -1,4 +1,4 @@
-"""SET and REMOVE clauses to the actions of an update."""
+"""Translates SET and REMOVE clauses to the actions of an update."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _IsSet:
 
 
 def read_assignment(terms: Terms, assignment: Assignment, checks: list[Check]) -> ActionNode:
-    """Return the action of one SET or REMOVE; what depends on values is added to `checks`."""
+    """Return the action of one SET or REMOVE; add the checks that need values to `checks`."""
     path = terms.path(assignment.path)
     value = assignment.value
     if value is None:

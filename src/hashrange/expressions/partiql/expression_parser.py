@@ -1,4 +1,4 @@
-"""Tokens to expressions, by the strength with which operators bind.
+"""Parser of PartiQL expressions, by operator precedence.
 
 Recursion is bounded by STATEMENT_DEPTH_MAX, also along chains of one operator, so that neither
 parsing nor any walk over the tree can exhaust Python's stack.
@@ -69,7 +69,7 @@ _CLOSING: Final = {"(": ")", "[": "]", "<<": ">>"}
 
 
 class ExpressionParser:
-    """Parses expressions; what starts with SELECT and the like is left to a subclass."""
+    """Parses expressions; a subclass parses statements such as SELECT."""
 
     __slots__ = ("_depth", "_next", "_tokens", "parameters")
 

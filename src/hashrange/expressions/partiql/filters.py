@@ -1,4 +1,4 @@
-"""WHERE clauses to the condition trees of expressions."""
+"""Translates WHERE clauses to the condition trees of expressions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_where(terms: Terms, node: Node) -> ConditionNode:
 
 
 def _condition(terms: Terms, node: Node) -> ConditionNode | None:
-    """Return a condition, or None for what is none."""
+    """Return the condition of a node, or None if the node is not a condition."""
     if isinstance(node, Operation):
         return _operation(terms, node)
     if isinstance(node, TypeTest):
@@ -112,7 +112,7 @@ def _comparison(terms: Terms, node: Operation) -> ConditionNode:
 
 
 def _truth(terms: Terms, node: Node) -> ConditionNode | None:
-    """Return the condition an operand of a comparison is, if it is one."""
+    """Return the condition if an operand of a comparison is one, otherwise None."""
     if isinstance(node, Call) and node.function == "size":
         return None
     if isinstance(node, Operation) and node.operator in ("+", "-", "*", "/", "%", "||"):
@@ -123,7 +123,7 @@ def _truth(terms: Terms, node: Node) -> ConditionNode | None:
 def _compared_truth(
     terms: Terms, operator: str, condition: ConditionNode, other: Node
 ) -> ConditionNode:
-    """Return a condition compared with true or false, which a parameter may say as well."""
+    """Return a condition compared with true or false, given as a literal or a parameter."""
     if operator not in ("=", "<>"):
         raise _unsupported_operator(operator)
     negated = NotNode(condition)
@@ -169,7 +169,7 @@ def _predicate(terms: Terms, node: Call) -> ConditionNode | None:
 
 
 def unrecognized_function(node: Call) -> ValidationException:
-    """Return the refusal of a function that does not exist, or not here."""
+    """Return the error for a function that is unknown or not allowed here."""
     return ValidationException(f"Unrecognized function: {node.function}{node.token.place}")
 
 

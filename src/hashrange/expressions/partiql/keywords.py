@@ -1,6 +1,6 @@
-"""Words that name nothing in a statement unless they are quoted: SQL-92's reserved words and more.
+"""Reserved words of PartiQL, which are names only when quoted: those of SQL-92 and more.
 
-All of them in lower case; a statement may write them in any.
+They are in lower case here; statements may use any case.
 """
 
 from __future__ import annotations

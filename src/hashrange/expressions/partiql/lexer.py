@@ -1,4 +1,4 @@
-"""Characters of a statement to tokens, which know their line and column, as messages quote them."""
+"""Lexer of PartiQL statements; tokens keep their line and column for error messages."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Token:
 
     def __init__(self, kind: str, text: str, line: int, column: int, length: int) -> None:
         self.kind = kind
-        self.text = text  # of a quoted name or string: what it says, without the quotes
+        self.text = text  # without its quotes if it is a quoted name or a string
         self.line = line
         self.column = column
         self.length = length
 
     @property
     def place(self) -> str:
-        """Where the token stands, as messages end with it."""
+        """The position of the token, as error messages append it."""
         return f" at {self.line}:{self.column}:{self.length}"
 
 

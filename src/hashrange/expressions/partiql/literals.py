@@ -1,4 +1,4 @@
-"""Literals of a statement to attribute values, with the words AWS has for what is none.
+"""Translates literals of a statement to attribute values, with AWS's errors for invalid ones.
 
 Messages name the place inside a value as a path from `root`, and most of them a token.
 """
@@ -31,7 +31,7 @@ _ROOT: Final = "root"
 
 
 def is_literal(node: Node) -> bool:
-    """Say whether a node is written as a value: everything but names, functions, operators."""
+    """Tell whether a node is a literal, not a name, function or operator."""
     return isinstance(node, Literal | Sequence | Struct)
 
 
@@ -143,7 +143,7 @@ def _key_type(node: Node) -> str:
 
 
 def unsupported_attribute(node: Node) -> ValidationException:
-    """Return the refusal of something that is no value as an attribute of an item."""
+    """Return the error for an attribute of an item that is not a value."""
     shown, place = node.token.text, node.token.place
     if isinstance(node, Operation):
         shown = node.operator

@@ -1,4 +1,4 @@
-"""Tokens to statements. What is parsed but not supported is noted as a refusal, said later."""
+"""Parser of PartiQL statements; notes unsupported clauses, which are refused later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of a SELECT: which parts of an item to return, and under which names.
+"""The projection of a SELECT: the parts of an item to return, and their names.
 
 A path is returned under its last name: `m.x` as x. List indexes belong to the name: `l[0][1]` of a
 top-level list is returned under that very text, deeper lists take one index into the name. What
@@ -61,7 +61,7 @@ class Selection:
         self._columns = tuple([_Column(path) for path in paths])
 
     def apply(self, item: Item) -> Item:
-        """Return a new item with only what is asked for, under its names."""
+        """Return a new item with only the selected parts, under their names."""
         if not self.nested_attributes:
             return self.projection.apply(item)
         selected: Item = {}
@@ -94,7 +94,7 @@ def read_selection(nodes: list[Node]) -> Selection:
 
 
 def _identifier(path: Path) -> str:
-    """Return what a path must not share with another: its last name and the indexes after it."""
+    """Return the last name of a path and the indexes after it, which must be unique."""
     identifier = ""
     for element in path:
         identifier = element if isinstance(element, str) else f"{identifier}[{element}]"

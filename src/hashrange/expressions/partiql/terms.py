@@ -41,7 +41,7 @@ class Terms:
         self._names: dict[str, str] = {}
 
     def binder(self) -> Binder:
-        """Return what binds conditions and updates made of these terms."""
+        """Return the binder for conditions and updates made of these terms."""
         pairs: NamePairs = tuple((alias, name) for name, alias in self._names.items())
         return Binder(KIND, pairs)
 
@@ -74,7 +74,7 @@ class Terms:
 
     def _named(self, element: Element) -> str:
         assert isinstance(element, str)
-        # A name that begins like a placeholder goes by one.
+        # A name that looks like a placeholder is replaced by a placeholder.
         if element[0] not in "#:":
             return element
         return self._names.setdefault(element, f"#{len(self._names)}")
@@ -133,5 +133,5 @@ def _component(node: Node) -> str:
 
 
 def unexpected_component(node: Node) -> ValidationException:
-    """Return the refusal of something that is no document path."""
+    """Return the error for a node that is not a document path."""
     return ValidationException(f"Unexpected path component{node.token.place}")

@@ -1,7 +1,7 @@
 """The tree of a statement as it is written.
 
-Everything is an expression, also a whole statement, as in the grammar of the service: what may
-stand where is said afterwards. Nodes know the token messages point at, and how deep they are.
+Everything is an expression, even a whole statement, as in the grammar of the service; later steps
+check what is allowed where. Nodes keep their depth and the token that error messages point at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A WHERE clause, bound: what it tests on keys, and what it says of an item.
+"""A bound WHERE clause: its tests on attributes that may be keys, and its condition on items.
 
-Its alternatives (the operands of an OR at the top) each are a list of conjuncts. A conjunct that
-compares an attribute with values may be a condition on a key; which attributes are keys is only
-known when the statement meets its table.
+Each alternative (an operand of a top-level OR) is a list of conjuncts. A conjunct that compares an
+attribute with values may be a key condition; which attributes are keys is known only once the
+table is known.
 """
 
 from __future__ import annotations

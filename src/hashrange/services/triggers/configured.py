@@ -1,4 +1,4 @@
-"""Triggers of the server's settings: kept in line with the tables and streams that there are.
+"""Triggers of the server's settings: creates and deletes their mappings as streams come and go.
 
 A trigger of the settings names a table. Its mapping is made once the table has a stream, and again
 when the stream is enabled anew; it is deleted when the settings do not name it any more, or when
@@ -41,7 +41,7 @@ class ConfiguredTriggers:
         self._wanted = wanted
 
     async def apply(self) -> None:
-        """Create, change and delete mappings until they are what the settings want."""
+        """Create, change and delete mappings until they match the settings."""
         known = {m.uuid: m for m in await self._store.mappings() if m.is_configured}
         for wanted in self._wanted:
             arn = await self._stream_of(wanted)

@@ -34,7 +34,7 @@ class _UndeliveredError(Exception):
 
 @final
 class Destinations:
-    """Reports what mappings discard."""
+    """Reports discarded batches."""
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
@@ -87,7 +87,7 @@ class Destinations:
 def make_report(
     mapping: MappingRecord, shard_id: str, discard: Discard, now: float
 ) -> dict[str, Any]:
-    """Return what is reported about a discarded batch."""
+    """Return the report of a discarded batch."""
     first, last = discard.entries[0], discard.entries[-1]
     report: dict[str, Any] = {
         "requestContext": {

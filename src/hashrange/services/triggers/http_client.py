@@ -18,13 +18,13 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class HttpError(Exception):
-    """What came back is no answer."""
+    """There is no valid answer: not HTTP, none at all, or too large."""
 
 
 async def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
     """Post a body; return status and body of the answer. Follows no redirection.
 
-    Raises OSError when nobody can be reached, HttpError when the answer makes no sense.
+    Raises OSError when the endpoint cannot be reached, HttpError when there is no valid answer.
     """
     parts = urlsplit(url)
     if parts.hostname is None:

@@ -1,4 +1,4 @@
-"""Lanes: which records a function is called with next, and what follows from its answer. Pure.
+"""Lanes: batching, ordering and retries of the records of a shard. Pure.
 
 The records of a shard run in one lane, or in several, in which case those with the same partition
 key run in the same one. Invariants of a lane:
@@ -48,7 +48,7 @@ class Entry:
 
 @final
 class Outcome:
-    """What became of an invocation: an answer, or an error.
+    """The outcome of an invocation: an answer or an error.
 
     `is_invoked` is False when the function could not be reached at all.
     """
@@ -142,7 +142,7 @@ class Lane:
         self.open_bytes += len(entry.document)
 
     def next(self, now: float) -> Action:
-        """Return what is to be done; `finish` or `discarded` has to follow all but a rest."""
+        """Return the next step; `finish` or `discarded` must follow, except after a Rest."""
         if not self._batches:
             window_end = self._waiting_since + self._mapping.window_seconds
             if not self._waiting:
@@ -161,7 +161,7 @@ class Lane:
         return Invoke(batch.entries)
 
     def finish(self, outcome: Outcome, now: float) -> None:
-        """Draw the consequences of an invocation."""
+        """Process the outcome of an invocation."""
         batch = self._batches[0]
         batch.invocations += outcome.is_invoked
         failed_at = self._find_failure(batch.entries, outcome)
@@ -184,7 +184,7 @@ class Lane:
             self._retry_at = now + _pause(self._failures)
 
     def discarded(self, discard: Discard) -> None:
-        """Take notice that a discard was reported."""
+        """Note that a discard was reported."""
         self._complete(len(discard.entries))
         self._failures = 0
         self._retry_at = 0.0

@@ -1,4 +1,4 @@
-"""One mapping at work: its shards in the order of their lineage, and how far each has come.
+"""Runs one mapping: its shards, parents before children, and their positions.
 
 A shard begins once its parent is delivered to the last record, so the changes of an item stay in
 order across shards. Positions are written behind, a few times in a second: a restart repeats what
@@ -69,7 +69,7 @@ class MappingRun:
             await self._save()
 
     async def _start_shards(self, group: asyncio.TaskGroup) -> None:
-        """Start the shards whose turn has come."""
+        """Start the shards whose parents are delivered."""
         stream = await self._delivery.source.current()
         if stream is None:
             self._report(_STREAM_GONE)
@@ -100,7 +100,7 @@ class MappingRun:
         group.create_task(self._run_shard(shard.id, run))
 
     async def _run_shard(self, shard_id: str, run: ShardRun) -> None:
-        """Deliver a shard; what the engine cannot do now is tried again later."""
+        """Deliver a shard; try again later if the engine fails."""
         has_ended = False
         try:
             has_ended = await run.run()
@@ -127,7 +127,7 @@ class MappingRun:
             await asyncio.sleep(_SAVE_SECONDS)
 
     async def _save(self) -> None:
-        """Write down what has changed since the last time."""
+        """Save the positions that have changed since the last time."""
         current = dict(self._positions)
         for shard_id, run in self._runs.items():
             current[shard_id] = run.position

@@ -178,7 +178,7 @@ class _Process:
         kill_group(self._process)
 
     async def end(self) -> None:
-        """Wait for the end of a process that was killed, and of what it has to say."""
+        """Wait until a killed process and its output have ended."""
         _, late = await asyncio.wait([self._logging], timeout=_END_SECONDS_MAX)
         for task in late:
             task.cancel()

@@ -1,4 +1,4 @@
-"""All triggers: starts what is to run, stops what is not, and wakes whoever waits for records.
+"""Runs all triggers: starts and stops mappings, and wakes them when there are new records.
 
 One process does this. Mappings and functions are found in the store, so it does not matter which
 process took the request, nor whether the server was stopped in between.
@@ -72,7 +72,7 @@ class Triggers:
             await self._close()
 
     async def _look(self) -> None:
-        """Bring what runs in line with the store, when something has changed."""
+        """Start and stop mappings when the store has changed."""
         counter = self._engine.counter()
         if counter == self._counter:
             return
@@ -137,7 +137,7 @@ class _Running:
 
 
 async def _run_after(before: asyncio.Task[None] | None, run: MappingRun) -> None:
-    """Run a mapping once an earlier version of it is over, so that nothing is out of order."""
+    """Run a mapping after its earlier version has ended, so that records stay in order."""
     if before is not None:
         await asyncio.wait([before])
     await run.run()

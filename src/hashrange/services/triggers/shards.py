@@ -42,7 +42,7 @@ Report = Callable[[str | None], None]
 
 @final
 class Delivery:
-    """What the shards of a mapping share."""
+    """State that the shards of a mapping share."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class ShardRun:
         self._lanes[number].add(entry, delivery.clock.now())
 
     async def _deliver(self, number: int) -> None:
-        """Do what a lane wants done until the shard ends."""
+        """Carry out the steps of a lane until the shard ends."""
         lane, wake = self._lanes[number], self._wakes[number]
         while not self._is_stopping:
             wake.clear()

@@ -1,4 +1,4 @@
-"""Reading streams for triggers: when there is something new, and records as functions get them."""
+"""Reads streams for triggers: waits for new records, and formats them for functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STEP_SECONDS: Final = 0.05
 
 @final
 class Pulse:
-    """Wakes those who wait for new records, or for a change of what is to be delivered."""
+    """Wakes tasks that wait for new records or for a changed mapping."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -37,7 +37,7 @@ class Pulse:
         return self._engine.appended(stream.space)
 
     def wake(self) -> None:
-        """Wake those who wait."""
+        """Wake the waiting tasks."""
         self._event.set()
         self._event = asyncio.Event()
 

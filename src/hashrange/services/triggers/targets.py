@@ -1,4 +1,4 @@
-"""Functions that can be called: what an invocation is, and what all kinds of target share."""
+"""Targets: functions that can be called; invocations, and code that all kinds of target share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Target(Protocol):
 
 @final
 class Surroundings:
-    """What functions are told of the server: its endpoint, and the variables of its process."""
+    """The environment of functions: the server's endpoint and environment variables."""
 
     def __init__(self, endpoint: str | None, variables: Mapping[str, str]) -> None:
         self._endpoint = endpoint
@@ -74,7 +74,7 @@ class Surroundings:
 
 
 def make_context(world: World, function: FunctionRecord, request_id: str) -> dict[str, Any]:
-    """Return what a function is told about an invocation."""
+    """Return the context document of an invocation."""
     return {
         "request_id": request_id,
         "function_name": function.name,
@@ -111,7 +111,7 @@ async def bury(process: asyncio.subprocess.Process) -> None:
     await process.wait()
     if process.stdin is not None:
         process.stdin.close()
-    # A pipe is let go of at its end, for which only somebody outside the session could keep us.
+    # Read the pipes to their end; only a process outside the session can keep them open.
     with suppress(TimeoutError):
         async with asyncio.timeout(_PIPE_SECONDS_MAX):
             for stream in (process.stdout, process.stderr):

@@ -7,7 +7,7 @@ The server's end: {"context": {...}, "event": ...} per invocation. This end: {"r
 Messages travel over the standard input and output this process was started with; what the function
 prints goes to standard error. The process ends when the server closes its end.
 
-Nothing of the server is imported here, so that a function has its process for itself.
+This module imports nothing of the server, so that a function's process has no other modules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Handler = Callable[[Any, Any], Any]
 
 
 class Context:
-    """What a function is told about its invocation, in the words of Lambda's runtime."""
+    """The context of an invocation, with the members of Lambda's runtime."""
 
     function_version = "$LATEST"
     memory_limit_in_mb = "128"
@@ -109,7 +109,7 @@ def _send(answers: BinaryIO, document: dict[str, Any]) -> None:
         answers.write(_LENGTH.pack(len(message)) + message)
         answers.flush()
     except BrokenPipeError:
-        # The server is gone; nobody wants the answer.
+        # The server is gone; the answer is not needed.
         os._exit(0)
 
 

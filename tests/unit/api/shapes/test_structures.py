@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from hashrange.api.shapes import requests
-from hashrange.api.shapes.scalars import Boolean, Number, String
+from hashrange.api.shapes.scalars import Boolean, Number, Shape, String
 from hashrange.api.shapes.structures import (
     AttributeMap,
     AttributeValue,
     ListOf,
     MapOf,
-    Shape,
     Structure,
 )
 from hashrange.errors import ClientError
@@ -115,7 +114,9 @@ def test_nulls_and_unknown_members_are_dropped_and_lenient_forms_made_strict() -
 
 
 def test_unknown_members_inside_are_dropped_even_where_all_else_is_right() -> None:
-    request = {"TransactItems": [{"Get": {"TableName": "table", "Key": {}, "New": 1}, "New": {}}]}
+    request: dict[str, Any] = {
+        "TransactItems": [{"Get": {"TableName": "table", "Key": {}, "New": 1}, "New": {}}]
+    }
     requests.TRANSACT_GET_ITEMS.check(request)
     assert request == {"TransactItems": [{"Get": {"TableName": "table", "Key": {}}}]}
 
@@ -236,7 +237,7 @@ def test_constraints_are_collected_in_the_service_s_order() -> None:
 
 
 def test_at_most_ten_broken_constraints_are_reported() -> None:
-    request = {"TransactItems": [{"Get": {}} for _ in range(9)]}
+    request: dict[str, Any] = {"TransactItems": [{"Get": {}} for _ in range(9)]}
     assert refusal(requests.TRANSACT_GET_ITEMS, request).startswith(
         "ValidationException: 10 validation errors detected: "
     )
@@ -257,7 +258,7 @@ def test_an_unknown_conditional_operator_is_reported_alone_unless_a_member_is_mi
 
 
 def test_places_inside_lists_and_maps_are_named() -> None:
-    request = {
+    request: dict[str, Any] = {
         "TableName": "table",
         "AttributeDefinitions": [{}],
         "KeySchema": [{"AttributeName": "a", "KeyType": "x"}],
@@ -284,7 +285,7 @@ def test_newer_texts_name_the_member_as_on_the_wire_and_do_not_echo() -> None:
     assert refusal(requests.BATCH_GET_ITEM, {"RequestItems": {}}) == errors(
         f"Value at 'RequestItems' {least} length greater than or equal to 1"
     )
-    keys = {"RequestItems": {"table": {"Keys": [{}] * 101}}}
+    keys: dict[str, Any] = {"RequestItems": {"table": {"Keys": [{}] * 101}}}
     assert refusal(requests.BATCH_GET_ITEM, keys) == errors(
         f"Value at 'RequestItems.table.member.Keys' {least} length less than or equal to 100"
     )

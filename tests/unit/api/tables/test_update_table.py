@@ -138,7 +138,7 @@ def test_billing_goes_on_demand_and_back() -> None:
 def test_indexes_need_capacity_when_a_table_becomes_provisioned() -> None:
     tables = Tables()
     tables.create(GlobalSecondaryIndexes=[index("one", "b"), index("two", "b")])
-    change = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(2, 3)}
+    change: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(2, 3)}
     assert refusal(tables, **change) == (
         INVALID + "ProvisionedThroughput must be specified for index: one,two"
     )

@@ -1,5 +1,7 @@
 """Statements, parsed and prepared without a table."""
 
+from typing import Any
+
 import pytest
 
 from hashrange.errors import ValidationException
@@ -108,7 +110,7 @@ def test_a_comparison_may_have_its_value_first():
     ],
 )
 def test_columns_are_named_by_the_end_of_their_path(path, selected):
-    item = {
+    item: dict[str, Any] = {
         "m": {"M": {"x": {"N": "1"}, "l": {"L": [{"L": [{"N": "4"}]}]}}},
         "l": {"L": [{"L": [{"N": "2"}, {"N": "3"}]}, {"M": {"k": {"N": "5"}}}]},
     }

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from typing import Any
 
 import pytest
 
@@ -65,10 +66,10 @@ class World:
     """An engine that outlives the databases on it."""
 
     def __init__(self):
-        self.engine = app.MemoryEngine()
+        self.engine = vars(app)["MemoryEngine"]()
         self.clock = VirtualClock()
         self.targets = {}
-        self.database = None
+        self.database: Any = None
         self.stream_arn = None
 
     def target(self, name="f"):

@@ -1,5 +1,7 @@
 """Signature Version 4: AWS's words for what is wrong, and botocore as the other side of it."""
 
+from typing import Any
+
 import pytest
 from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
@@ -21,6 +23,11 @@ def keys_of(access_key):
 def request_with(url="/", **headers):
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
     return HttpRequest(Head(b"POST", url.encode(), named), b"{}", True)
+
+
+def caller_of(verifier, request) -> Any:
+    """Return the caller of a request, with keys that are at hand."""
+    return verifier.authenticate(request, "dynamodb")
 
 
 def refusal(authenticator, request, service="dynamodb"):
@@ -175,7 +182,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
     url = prepared.url.removeprefix("http://localhost:8000")
     presigned = from_botocore(prepared, url)
     presigned.body = b""
-    assert verifier.authenticate(presigned, "dynamodb").access_key == "AKID"
+    assert caller_of(verifier, presigned).access_key == "AKID"
     presigned.body = b"{}"
     assert refusal(verifier, presigned)[0] == "InvalidSignatureException"
 
@@ -183,7 +190,7 @@ def test_the_verifier_accepts_a_presigned_request(verifier):
 def test_an_account_may_be_given_to_a_key():
     credential = Credential("AKID", "secret", root_grants("123456789012"))
     verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
-    assert verifier.authenticate(signed_request(), "dynamodb").account == "123456789012"
+    assert caller_of(verifier, signed_request()).account == "123456789012"
 
 
 def test_a_wrong_secret_is_refused(verifier):
@@ -229,7 +236,7 @@ def test_an_unknown_key_is_refused():
 def test_a_session_token_has_to_be_the_right_one():
     credential = Credential("AKID", "secret", root_grants("000000000000"), token="token")
     verifier = Verifier(FixedKeys({"AKID": credential}), SystemClock())
-    assert verifier.authenticate(signed_request(token="token"), "dynamodb").access_key == "AKID"
+    assert caller_of(verifier, signed_request(token="token")).access_key == "AKID"
     for token in (None, "other"):
         code, _ = refusal(verifier, signed_request(token=token))
         assert code == "UnrecognizedClientException"
@@ -308,11 +315,11 @@ def shared(request, body=None, signature=None):
 
 
 def test_requests_that_share_a_head_are_verified_each_by_itself():
-    keys = ChangingKeys()
+    keys: Any = ChangingKeys()
     verifier = Verifier(keys, SystemClock())
     first = signed_request()
     for _ in range(3):
-        assert verifier.authenticate(shared(first), "dynamodb").access_key == "AKID"
+        assert caller_of(verifier, shared(first)).access_key == "AKID"
     assert first.head.signing is not None
     for wrong in (shared(first, body=b"{} "), shared(first, signature=b"0" * 64)):
         assert refusal(verifier, wrong)[0] == "InvalidSignatureException"
@@ -340,7 +347,7 @@ def test_a_session_ends_also_for_a_shared_head():
     credential = Credential("AKID", "secret", grants, token="token", expires_at=ends)
     verifier = Verifier(FixedKeys({"AKID": credential}), clock)
     first = signed_request(token="token")
-    assert verifier.authenticate(shared(first), "dynamodb").access_key == "AKID"
+    assert caller_of(verifier, shared(first)).access_key == "AKID"
     clock.advance(61)
     assert refusal(verifier, shared(first)) == (
         "ExpiredTokenException",

@@ -5,7 +5,7 @@ import asyncio
 from hashrange.wire.http.loop_turn import LoopTurn
 
 
-class _Transport:
+class _Transport(asyncio.Transport):
     def __init__(self, sent):
         self.sent = sent
         self.closing = False
@@ -37,7 +37,8 @@ async def _turns(count=3):
 
 def test_responses_leave_together_after_all_requests_were_answered():
     async def main():
-        sent, seen = [], []
+        sent: list[bytes] = []
+        seen: list[list[bytes]] = []
         transport = _Transport(sent)
         turn = LoopTurn(asyncio.get_running_loop())
         for number in range(3):
@@ -60,7 +61,7 @@ def test_responses_leave_together_after_all_requests_were_answered():
 
 def test_the_only_connection_is_answered_at_once():
     async def main():
-        sent = []
+        sent: list[bytes] = []
         transport = _Transport(sent)
         turn = LoopTurn(asyncio.get_running_loop())
         turn.is_shared = False
@@ -81,7 +82,8 @@ def test_the_only_connection_is_answered_at_once():
 def test_a_failure_costs_its_own_connection_only():
     async def main():
         loop = asyncio.get_running_loop()
-        failures, sent = [], []
+        failures: list[Exception] = []
+        sent: list[bytes] = []
         loop.set_exception_handler(lambda _, context: failures.append(context["exception"]))
         turn = LoopTurn(loop)
         broken = _Connection(_fail)
@@ -97,7 +99,7 @@ def test_a_failure_costs_its_own_connection_only():
 
 def test_many_bytes_are_not_held_back_and_closed_transports_get_none():
     async def main():
-        sent = []
+        sent: list[bytes] = []
         transport = _Transport(sent)
         turn = LoopTurn(asyncio.get_running_loop())
         turn.send(transport, b"small")

@@ -1,6 +1,7 @@
 """Parameters as clients may send them beside what botocore sends: odd, wrong and too large."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ from tests.unit.wire.protocols.calls import (
 
 def read(protocol, operation, body, service="cloudwatch"):
     """Return the parameters of a body in one of the protocols without paths."""
-    make = {"json": lambda b: json_request("X.Y", b), "query": form_request}.get(protocol)
+    make: Any = {"json": lambda b: json_request("X.Y", b), "query": form_request}.get(protocol)
     request = make(body) if make else cbor_request(body)
     call = call_of(service, protocol, operation, request)
     if protocol == "query":

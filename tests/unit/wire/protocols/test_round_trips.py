@@ -101,7 +101,9 @@ def call_of(service, protocol, operation, request):
     if protocol == "json":
         name = request.head.target.decode().rpartition(".")[2]
     elif protocol == "smithy-rpc-v2-cbor":
-        name = rpc_address(request)[1]
+        address = rpc_address(request)
+        assert address is not None
+        name = address[1]
     call = Call(CODECS[protocol], made, name, request)
     if protocol == "query":
         call.form = read_form(request, request.body)

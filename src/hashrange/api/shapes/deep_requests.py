@@ -1,7 +1,7 @@
-"""Requests nested so deep that AWS reads them in an older way, whose refusals it words otherwise.
+"""Detects requests nested so deep that AWS uses an older reader with other error messages.
 
-The limit lies far beyond the nesting DynamoDB allows in values, so such a request is refused in
-any case; what differs is which of its faults is reported, and how.
+The limit is far beyond the nesting that DynamoDB allows in values, so such a request is refused in
+any case. The reader decides which error is reported, and in which words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _JSON_LEVELS_MAX: Final = 127
 
 
 def is_deep(request: object) -> bool:
-    """Say whether a request nests JSON objects and arrays deeper than AWS's current reader goes."""
+    """Tell whether a request nests JSON deeper than AWS's current reader allows."""
     layer = [request]
     for _ in range(_JSON_LEVELS_MAX):
         below: list[object] = []
