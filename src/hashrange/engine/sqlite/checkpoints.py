@@ -10,8 +10,10 @@ slowest percent of writes, with 64 it takes a third off.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import Final, final
 
 import apsw
@@ -50,6 +52,7 @@ class Checkpoints:
         "_frames_before",
         "_frames_max",
         "_is_copying",
+        "_lock",
         "_pace",
         "_shared",
         "frames",
@@ -62,8 +65,11 @@ class Checkpoints:
         database: File,
         shared: SharedState,
         bytes_max: int,
+        lock: int,
     ) -> None:
         self._connect = connect
+        # A descriptor of a file that is locked by the one process that makes a checkpoint.
+        self._lock = lock
         self._database = database
         self._shared = shared
         self._frames_max = bytes_max // (PAGE_BYTES + _FRAME_HEADER_BYTES)
@@ -98,6 +104,14 @@ class Checkpoints:
     def copy(self) -> None:
         """Copy the log into the database, in a thread, while others write."""
         try:
+            with self._alone() as is_alone:
+                if is_alone:
+                    self._copy()
+        finally:
+            self._is_copying = False
+
+    def _copy(self) -> None:
+        try:
             with contextlib.closing(self._connect()) as connection:
                 connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
             # SQLite leaves this to the end of the checkpoint.
@@ -105,8 +119,26 @@ class Checkpoints:
             self.is_copied = True
         except (OSError, apsw.Error) as error:
             self._note_failure(error)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Tell whether no other process makes a checkpoint, and keep it so.
+
+        Otherwise one could finish what another one has copied but failed to sync: a file that is
+        opened after the failure does not hear of it.
+        """
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        try:
+            yield not self._shared.keeps_log()
         finally:
-            self._is_copying = False
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._lock)
 
     def finish(self, connection: apsw.Connection) -> None:
         """Copy the rest, so that the next commit starts the log afresh; the turn is held.
@@ -116,8 +148,11 @@ class Checkpoints:
         """
         self.is_copied = False
         self._frames_before = self.frames
-        if self._shared.keeps_log():
-            return
+        with self._alone() as is_alone:
+            if is_alone:
+                self._finish(connection)
+
+    def _finish(self, connection: apsw.Connection) -> None:
         try:
             frames, _ = connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_PASSIVE)
             if frames > LOG_FRAMES_MAX:

@@ -47,7 +47,12 @@ from hashrange.engine.sqlite.data_directory import (
     wait_for_workers,
 )
 from hashrange.engine.sqlite.dropped_stores import FreePiece, has_dropped_stores
-from hashrange.engine.sqlite.file_locks import WriteTurn, take_lease
+from hashrange.engine.sqlite.file_locks import (
+    CHECKPOINT_LOCK_NAME,
+    WriteTurn,
+    open_private,
+    take_lease,
+)
 from hashrange.engine.sqlite.group_commit import GroupCommit
 from hashrange.engine.sqlite.layout import SELECT_TALLY
 from hashrange.engine.sqlite.log_check import LogMark
@@ -111,7 +116,6 @@ class SqliteEngine:
         self._closed = False
         self._turn = WriteTurn(directory)
         self._shared = SharedState(directory)
-        self._shared.set_relaxed(durability == "relaxed")
         self._reader = connect(read_only=True)
         self._share_counter()
         self._rows = RowReader(self._reader)
@@ -126,12 +130,19 @@ class SqliteEngine:
         if syncs_apart:
             self._log_sync = LogSync(open_file(log, vfs, apsw.SQLITE_OPEN_WAL), self._shared)
         connect_writer = partial(connect, read_only=False)
+        self._checkpoints = Checkpoints(
+            connect_writer,
+            self._database,
+            self._shared,
+            checkpoint_bytes,
+            open_private(directory / CHECKPOINT_LOCK_NAME),
+        )
         self._writer = GroupCommit(
             connect_writer,
             self._turn,
             self._shared,
             policy=self._policy,
-            checkpoints=Checkpoints(connect_writer, self._database, self._shared, checkpoint_bytes),
+            checkpoints=self._checkpoints,
             log_sync=self._log_sync,
             log_mark=LogMark(directory / LOG_NAME, self._shared) if durability == "full" else None,
             reserve=self._reserve,
@@ -276,6 +287,7 @@ class SqliteEngine:
         for lease in self._leases.values():
             await lease.release()
         await self._writer.close()
+        self._checkpoints.close()
         # The last process to close moves the log into the database and deletes it. Of two that
         # close at the same moment neither would be the last, so they take turns.
         with contextlib.suppress(OSError):

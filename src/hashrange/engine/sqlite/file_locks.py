@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, final
 
 LEASE_PREFIX: Final = "LEASE."
+CHECKPOINT_LOCK_NAME: Final = LEASE_PREFIX + "checkpoint"
 PRIVATE_MODE: Final = 0o600
 
 

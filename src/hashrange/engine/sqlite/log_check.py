@@ -5,8 +5,10 @@ after a loss of power and wrong after a damaged bit: all commits that follow wou
 So a start is refused, before anything is changed, when
 
 1. `SHARED` says that more frames of this log were on disk than SQLite finds;
-2. more commits follow the first bad frame than can have been under way when power was lost;
-3. the header of the log is damaged, or the database is missing or empty beside a log.
+2. the header of the log is damaged, or the database is missing or empty beside a log.
+
+Without what `SHARED` says, commits behind the first bad frame prove nothing: a loss of power after
+syncs that failed leaves the same. They are logged.
 
 log   := header frame*
 header := magic(4) version(4) page size(4) checkpoints(4) salt(8) checksum(8)
@@ -15,6 +17,7 @@ frame := page number(4) pages after commit, or 0(4) salt(8) checksum(8) page
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 from pathlib import Path
@@ -28,8 +31,7 @@ HEADER_BYTES: Final = 32
 FRAME_HEADER_BYTES: Final = 24
 _MAGICS: Final = (0x377F0682, 0x377F0683)
 _SALT_OFFSET: Final = 16
-# Each process has one commit at most that is not synced; see `log_sync`.
-_UNSYNCED_COMMITS_MAX: Final = 64
+_log = logging.getLogger(__name__)
 
 
 def read_salt(descriptor: int) -> int:
@@ -90,13 +92,14 @@ def find_damage(connection: apsw.Connection, log: Path, shared: SharedState) -> 
         known = shared.synced_frames(read_salt(descriptor))
         if known > frames:
             return f"{known} frames of it were on disk, and only {frames} can be read"
-        if shared.is_relaxed():
-            return None  # of a log that nobody synced, power may have taken any part
         commits = _commits_after(descriptor, header, frames)
     finally:
         os.close(descriptor)
-    if commits > _UNSYNCED_COMMITS_MAX:
-        return f"{commits} commits follow a damaged one, which is frame {frames + 1}"
+    if commits:
+        message = (
+            "%d commits in the log follow frame %d, which is damaged or missing; they are lost"
+        )
+        _log.warning(message, commits, frames + 1)
     return None
 
 

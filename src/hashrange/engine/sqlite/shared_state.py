@@ -8,7 +8,6 @@
 | 3       | the number of the newest commit, set before anybody can see it                       |
 | 4       | the number of a commit that is on disk, with all before it                           |
 | 5       | not 0: a sync of the log failed, and any part of it may not be on disk               |
-| 6       | not 0: commits are not synced (durability `relaxed`)                                 |
 | 8–263   | appends: for each group of spaces, how many commits appended rows to one of them     |
 | 264–    | stripes: for each part of the key space, the newest commit that changed a row there  |
 
@@ -33,7 +32,7 @@ from hashrange.engine.sqlite.file_locks import open_private
 
 SHARED_STATE_NAME: Final = "SHARED"
 
-_COUNTER, _LOG_ON_DISK, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED, _IS_RELAXED = range(7)
+_COUNTER, _LOG_ON_DISK, _KEEPS_LOG, _COMMIT, _SYNCED, _IS_DAMAGED = range(6)
 _FRAMES_BITS: Final = 32
 _FIRST_APPEND: Final = 8
 _APPENDS: Final = 256
@@ -95,13 +94,6 @@ class SharedState:
 
     def set_damaged(self, is_damaged: bool) -> None:
         self._words[_IS_DAMAGED] = is_damaged
-
-    def is_relaxed(self) -> bool:
-        """Tell whether commits were not synced."""
-        return self._words[_IS_RELAXED] != 0
-
-    def set_relaxed(self, is_relaxed: bool) -> None:
-        self._words[_IS_RELAXED] = is_relaxed
 
     def note_log_on_disk(self, salt: int, frames: int) -> None:
         """Take note that the disk has so many frames of the log with this salt.
