@@ -50,7 +50,7 @@ def hashrange_command(
 ) -> Callable[[int, Path | None], list[str]]:
     def command(port: int, directory: Path | None) -> list[str]:
         store = ["--data-dir", str(directory)] if directory else ["--in-memory"]
-        arguments = ["serve", "--port", str(port), "--allow-functions", *store]
+        arguments = ["serve", "--port", str(port), *store]
         if workers is not None:
             arguments += ["--workers", str(workers)]
         return [python, "-m", "hashrange", *arguments]

@@ -66,7 +66,7 @@ def tool_directory() -> Callable[[str], pathlib.Path]:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """A server of our own."""
-    with server.hashrange() as started:
+    with server.hashrange("--allow-functions") as started:
         yield started
 
 
