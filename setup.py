@@ -30,6 +30,7 @@ COMPILED = [
     "storage/expiry",
     "storage/indexes",
     "storage/layout",
+    "storage/lock_steps",
     "storage/writes",
     "api/scope",
     "api/items/arguments",

@@ -56,6 +56,7 @@ def shop(tmp_path):
     """A table with a stream on a server that runs in the test's directory."""
     port = free_port()
     command = [sys.executable, "-m", "hashrange", "serve", "--in-memory", "--port", str(port)]
+    command += ["--allow-functions"]
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
     try:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from hashrange.errors import TransactionConflictException
+from hashrange.model.schema import KeyPart
 from hashrange.storage import transaction_completion
 from hashrange.storage.locks import PUT, Lock
 from hashrange.storage.transaction_completion import BoundedWait, write_past_locks
 from hashrange.storage.writes import LockMet
+from tests.harness.schemas import make_table
 
 LOCK = Lock(b"a" * 16, b"name", 1000.0, PUT, b"new")
 DECISION: Any = object()
@@ -37,8 +39,7 @@ class LockedEngine:
         self.times -= 1
         if self.times < 0:
             return "written"
-        table: Any = None
-        return LockMet(table, b"key", LOCK)
+        return LockMet(make_table(KeyPart("p", "S")), b"key", LOCK)
 
 
 def write(engine: Any) -> object:

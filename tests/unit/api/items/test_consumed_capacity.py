@@ -1,8 +1,5 @@
 """Consumed capacity and item collection metrics."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from hashrange.api.items.consumed_capacity import (
@@ -13,13 +10,13 @@ from hashrange.api.items.consumed_capacity import (
     report_write,
 )
 from hashrange.model.schema import KeyPart
-from hashrange.storage.writes import ItemOutcome
+from hashrange.storage.writes import CheckWrite, ItemOutcome
 from tests.harness.schemas import make_index, make_table
 
 PK = KeyPart("p", "S")
 LOCAL = make_index("local", PK, KeyPart("x", "S"), is_global=False)
 TABLE = make_table(PK, indexes=(make_index("global", KeyPart("g", "S")), LOCAL))
-WRITE: Any = SimpleNamespace(table=TABLE, key_item={"p": {"S": "a"}})
+WRITE = CheckWrite(TABLE, b"key", {"p": {"S": "a"}}, None)
 
 
 def outcome():
