@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from hashrange.api.items import transaction_steps
-from hashrange.engine.base import STRONG, Changes, Engine, RowKey
+from hashrange.engine.base import STRONG, Changes, Engine, RowKey, space_of
 from hashrange.engine.memory.faults import Rates
 from hashrange.engine.memory.shard import Shard
 from hashrange.model.schema import Table
-from hashrange.storage import items, transaction_completion, transactions
+from hashrange.storage import items, transaction_completion, transactions, writes
 from hashrange.storage.ledger import Verdict
 from hashrange.storage.lock_steps import Finishing
 from hashrange.storage.writes import GroupWrite, ItemWrite, LockMet
@@ -32,7 +32,11 @@ def find_violation(touches: int = 16) -> str:
 
 
 def test_writes_that_ignore_locks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GroupWrite, "_find_lock", lambda self, rows: None)
+    def elsewhere(row: RowKey) -> RowKey:
+        """Return a place where no lock ever is."""
+        return (f"{space_of(row[0])}.none", row[1], row[2])
+
+    monkeypatch.setattr(writes, "lock_row", elsewhere)
     assert find_violation()
 
 
