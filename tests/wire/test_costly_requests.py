@@ -13,7 +13,7 @@ from tests.wire.conftest import Client, post
 
 MEMBERS = 5_500_000
 # The promise is 0.05; machines that run tests are slower and busy.
-CPU_SECONDS_MAX = 0.2
+CPU_SECONDS_MAX = 0.5  # far below the seconds it took, and above what tracing and slow machines add
 ANSWER_BYTES_MAX = 200_000
 
 
