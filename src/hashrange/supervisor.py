@@ -25,14 +25,9 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app import (
-    Application,
-    StartError,
-    make_identities,
-    make_stages,
-    reserve_data,
-    wait_for_last_server,
-)
+from hashrange.app.application import Application
+from hashrange.app.engines import StartError, reserve_data, wait_for_last_server
+from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
 from hashrange.heartbeat import LOOK_SECONDS, Heartbeats

@@ -13,7 +13,7 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-from hashrange.app import Database
+from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import STRONG
 from hashrange.engine.memory.cluster import ClusterMemoryEngine

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hashrange.app import Database
+from hashrange.app.database import Database
 from hashrange.clock import SystemClock
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory

@@ -30,8 +30,8 @@ TABLE = "streamed"
 _COMMAND = (
     "-c",
     "from hashrange.services import stream_keeper as streams;"
-    "import hashrange.app;"
-    "hashrange.app.STREAMS_IDLE_SECONDS = 0.05; streams.SHARD_SECONDS = 0.5;"
+    "import hashrange.app.database;"
+    "hashrange.app.database.STREAMS_IDLE_SECONDS = 0.05; streams.SHARD_SECONDS = 0.5;"
     "streams._WATCH_SECONDS = 0.2; streams._WATCHED_ROWS = 8; streams._BUSY_TIMES = 2;"
     "streams.SHARD_RECORDS_PER_SECOND_MAX = 20; streams.OPEN_SHARDS_MAX = 4;"
     "from hashrange.cli.main import main; main()",

@@ -4,7 +4,7 @@ from typing import Any
 
 from hashrange.api.operation import Context
 from hashrange.api.scope import IN_PROCESS, RequestScope
-from hashrange.app import Database
+from hashrange.app.database import Database
 from hashrange.wire.auth.accounts import root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpAnswer, HttpRequest
 

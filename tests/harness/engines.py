@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hashrange import app
+from hashrange.app import engines
 from hashrange.engine.memory.cluster import DEFAULT_SHARDS, ClusterMemoryEngine
 from hashrange.engine.memory.faults import FaultPlan
 
@@ -34,5 +34,5 @@ def memory_plays(engine: str, shards: int = DEFAULT_SHARDS) -> Iterator[None]:
     """Have in-memory databases of this process play what `engine` says: "memory" or "cluster"."""
     with pytest.MonkeyPatch.context() as patch:
         if engine == "cluster":
-            patch.setattr(app, "MemoryEngine", lambda: faulty_engine(shards=shards))
+            patch.setattr(engines, "MemoryEngine", lambda: faulty_engine(shards=shards))
         yield

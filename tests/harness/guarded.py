@@ -7,7 +7,7 @@ from typing import Any
 
 from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.scope import IN_PROCESS, Caller
-from hashrange.app import Database
+from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.policies.documents import Kind, compile_policy

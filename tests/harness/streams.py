@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hashrange import app
-from hashrange.app import Database
+from hashrange.app import engines
+from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
 from hashrange.storage.catalog import Delays
@@ -36,7 +36,7 @@ class StreamedTable:
     ) -> None:
         self.runner = asyncio.Runner()
         self.clock = VirtualClock()
-        self.database = Database(engine or vars(app)["MemoryEngine"](), self.clock, delays)
+        self.database = Database(engine or vars(engines)["MemoryEngine"](), self.clock, delays)
         self.arn = ""
         settings: dict[str, Any] = {}
         if view_type is not None:

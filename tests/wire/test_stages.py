@@ -12,7 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError as BotoError
 
-from hashrange.app import Application
+from hashrange.app.application import Application
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
 from hashrange.errors import AccessDeniedException, ThrottlingException

@@ -112,7 +112,7 @@ def _serve(flags: dict[str, object]) -> int:
     except SettingsError as error:
         return _complain(error, status=2)
 
-    from hashrange.app import StartError
+    from hashrange.app.engines import StartError
     from hashrange.cli.banner import Voice
     from hashrange.cli.logs import set_up_logging
     from hashrange.supervisor import serve

@@ -12,7 +12,8 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar, final
 
 from hashrange.api.scope import Caller
-from hashrange.app import Database, open_engine
+from hashrange.app.database import Database
+from hashrange.app.engines import open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
 from hashrange.wire.auth.accounts import account_of, root_caller

@@ -10,7 +10,8 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, final
 
-from hashrange.app import Application, make_identities, make_stages
+from hashrange.app.application import Application
+from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
 from hashrange.testing.clients import DUMMY_KEY, own_session

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hashrange.api.registry import DYNAMODB, STREAMS
-from hashrange.app import Database
+from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.wire.stages import Stages

@@ -256,7 +256,7 @@ def test_two_first_requests_load_a_model_once(monkeypatch):
 
 def test_a_server_starts_without_botocore_and_codecs():
     program = """
-import sys, hashrange.app
+import sys, hashrange.app.application
 from hashrange.neighbours.registry import SERVICES
 from hashrange.wire.services import Neighbours
 Neighbours(SERVICES)

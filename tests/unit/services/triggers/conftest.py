@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hashrange import app
-from hashrange.app import Database
+from hashrange.app import engines
+from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.model.triggers import FunctionRecord
 from hashrange.services.triggers import functions
@@ -66,7 +66,7 @@ class World:
     """An engine that outlives the databases on it."""
 
     def __init__(self):
-        self.engine = vars(app)["MemoryEngine"]()
+        self.engine = vars(engines)["MemoryEngine"]()
         self.clock = VirtualClock()
         self.targets = {}
         self.database: Any = None

@@ -1,0 +1,133 @@
+"""One process of the server. The supervisor starts several when there are more workers."""
+
+from __future__ import annotations
+
+import socket
+from typing import final
+
+from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.database import Database
+from hashrange.app.engines import StartError, open_engine
+from hashrange.app.stages import make_identities
+from hashrange.clock import Clock
+from hashrange.config import Settings, is_loopback
+from hashrange.identities.administrator import make_administrator
+from hashrange.identities.store import IdentityStore
+from hashrange.neighbours.registry import make_services
+from hashrange.storage.catalog import REALISTIC, Delays
+from hashrange.wire.auth.accounts import DEFAULT_ACCOUNT
+from hashrange.wire.http.bounds import Bounds
+from hashrange.wire.http.listener import SharedListener
+from hashrange.wire.http.router import Router
+from hashrange.wire.http.server import Server
+from hashrange.wire.http.visitors import Visitors
+from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.services import Neighbours
+from hashrange.wire.stages import Stages
+
+# What a socket that listens on all addresses of the machine calls its own.
+_ANY_HOST = ("0.0.0.0", "::")
+
+
+def delays_of(settings: Settings) -> Delays:
+    """Return how long tables stay in their passing states."""
+    if settings.realistic:
+        return REALISTIC
+    seconds = settings.table_delay
+    return Delays(seconds, seconds, seconds, seconds, seconds)
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """Return the bounds of the HTTP router."""
+    return Bounds(
+        connections_max=settings.max_connections,
+        in_flight_max=settings.max_in_flight,
+        idle_seconds=settings.idle_timeout,
+        stop_seconds=settings.stop_timeout,
+    )
+
+
+def visitors_of(settings: Settings) -> Visitors:
+    """Return the web pages and host names that are answered."""
+    return Visitors(
+        settings.cors_origin,
+        settings.allowed_host,
+        is_open=not settings.is_guarded,
+        is_local=is_loopback(settings.host),
+    )
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the host and port at which clients reach a bound socket."""
+    host, port = listening.getsockname()[:2]
+    if host in _ANY_HOST:
+        host = socket.gethostname()
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@final
+class Application:
+    """One process of the server, from its data to its socket."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        stages: Stages,
+        clock: Clock,
+        identities: IdentityStore | None = None,
+    ) -> None:
+        self._settings = settings
+        self._stages = stages
+        self._clock = clock
+        self._identities = identities or make_identities(settings)
+        # The access key of an administrator that this process made.
+        self.administrator: tuple[str, str] | None = None
+        self._database: Database | None = None
+        self._server: Server | None = None
+
+    async def start(self, listener: SharedListener) -> None:
+        """Open the data and accept connections."""
+        settings = self._settings
+        engine = open_engine(settings)
+        identities = self._identities
+        identities.open(engine)
+        if settings.is_guarded and not await identities.is_key_right():
+            raise StartError("The key file is not the key that the secrets here were sealed with.")
+        if settings.auth:
+            self.administrator = await make_administrator(
+                identities, DEFAULT_ACCOUNT, self._clock.now()
+            )
+        database = Database(
+            engine,
+            self._clock,
+            delays_of(settings),
+            stages=self._stages,
+            is_shared=settings.is_guarded,
+            expiry_delay_seconds=settings.ttl_delay,
+            address=address_of(listener.listening),
+            functions=settings.functions,
+            triggers=settings.triggers,
+        )
+        self._database = database
+        bounds = bounds_of(settings)
+        functions = lambda_service(
+            database.trigger_store, functions_allowed=settings.allow_functions
+        )
+        services = (DYNAMODB, STREAMS, functions)
+        neighbours = Neighbours(make_services(identities))
+        router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
+        self._server = Server(router, bounds)
+        self._server.start(listener)
+        database.start_services()
+
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock, without waiting for its turn."""
+        if self._database is not None:
+            await self._database.do_due_work()
+
+    async def stop(self) -> None:
+        """Finish what is under way and let go of everything, in the opposite order."""
+        if self._server is not None:
+            await self._server.stop()
+        if self._database is not None:
+            await self._database.close()

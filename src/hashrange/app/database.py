@@ -1,0 +1,176 @@
+"""Everything below the wire: catalog, pipeline and background services on one engine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from typing import Final, final
+
+from hashrange.api.operation import Context
+from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.clock import Clock
+from hashrange.engine.base import Engine
+from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.services.backfill import Backfill
+from hashrange.services.background import Background, Service
+from hashrange.services.expiry import Expiry
+from hashrange.services.index_follower import IndexFollower
+from hashrange.services.scrub import Scrub
+from hashrange.services.stream_keeper import StreamKeeper
+from hashrange.services.token_retention import drop_old_tokens
+from hashrange.services.transaction_recovery import TransactionRecovery
+from hashrange.services.triggers.service import Triggers
+from hashrange.services.triggers.targets import Surroundings
+from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.triggers import TriggerStore
+from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.pipeline import Pipeline
+from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.stages import Stages
+
+_LOGGER: Final = logging.getLogger("hashrange.app")
+# How long services rest when they find nothing to do. Looking costs a comparison or two.
+_BACKFILL_IDLE_SECONDS = 0.1
+_EXPIRY_IDLE_SECONDS = 0.1
+STREAMS_IDLE_SECONDS = 1.0
+_TOKENS_IDLE_SECONDS = 5.0
+_FOLLOWER_IDLE_SECONDS = 0.01
+_RECOVERY_IDLE_SECONDS = 1.0
+_TIDY_IDLE_SECONDS = 1.0
+# A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
+_SCRUB_IDLE_SECONDS = 3600.0
+_SCRUB_BUSY_SECONDS = 0.25
+# Between two chunks there is time for requests, also on an engine that never waits.
+_EXPIRY_BUSY_SECONDS = 0.001
+_TIDY_BUSY_SECONDS = 0.005
+
+
+@final
+class Database:
+    """Everything below the wire; enough for tests and in-process use, which need no socket."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        delays: Delays | None = None,
+        *,
+        stages: Stages | None = None,
+        is_shared: bool = False,
+        expiry_delay_seconds: float = 0.0,
+        address: str = "",
+        functions: Sequence[FunctionRecord] = (),
+        triggers: Sequence[MappingRecord] = (),
+    ) -> None:
+        self.engine = engine
+        self.clock = clock
+        self._address = address
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
+        self._backfill = Backfill(engine, self.catalog, clock)
+        self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
+        self._streams = StreamKeeper(engine, self.catalog, clock)
+        self._follower = IndexFollower(engine, self.catalog)
+        self._recovery = TransactionRecovery(engine, self.catalog, clock)
+        self._scrub = Scrub(engine)
+        self.trigger_store = TriggerStore(engine, functions)
+        self._triggers = Triggers(
+            engine,
+            clock,
+            self.catalog,
+            self.trigger_store,
+            configured=triggers,
+            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+        )
+        self.pipeline = Pipeline(stages or Stages(), self._make_context)
+        self._json = TargetJson((DYNAMODB, STREAMS))
+        self._background: asyncio.Task[None] | None = None
+
+    async def answer(self, request: HttpRequest, request_id: bytes = b"") -> HttpAnswer:
+        """Answer a request to DynamoDB or DynamoDB Streams that came through no socket."""
+        return await self.pipeline.answer(request, self._json, request_id)
+
+    def start_services(self) -> None:
+        """Begin the background work, which is done by the one process that has its lease."""
+        services = [
+            Service("filling indexes", self._backfill.step, idle_seconds=_BACKFILL_IDLE_SECONDS),
+            Service(
+                "deleting expired items",
+                self._expiry.step,
+                idle_seconds=_EXPIRY_IDLE_SECONDS,
+                busy_seconds=_EXPIRY_BUSY_SECONDS,
+            ),
+            Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service(
+                "dropping old tokens",
+                lambda: drop_old_tokens(self.engine, self.clock),
+                idle_seconds=_TOKENS_IDLE_SECONDS,
+            ),
+        ]
+        services.append(
+            Service(
+                "scrubbing",
+                self._scrub.step,
+                idle_seconds=_SCRUB_IDLE_SECONDS,
+                busy_seconds=_SCRUB_BUSY_SECONDS,
+            )
+        )
+        services.append(
+            Service(
+                "freeing dropped stores",
+                self.engine.tidy,
+                idle_seconds=_TIDY_IDLE_SECONDS,
+                busy_seconds=_TIDY_BUSY_SECONDS,
+            )
+        )
+        if not self.engine.capabilities.indexes_in_step:
+            services.append(
+                Service(
+                    "following index changes",
+                    self._follower.step,
+                    idle_seconds=_FOLLOWER_IDLE_SECONDS,
+                )
+            )
+        if not self.engine.capabilities.atomic_across_shards:
+            services.append(
+                Service(
+                    "recovering transactions",
+                    self._recovery.step,
+                    idle_seconds=_RECOVERY_IDLE_SECONDS,
+                )
+            )
+        background = Background(self.engine, services, [self._triggers.run])
+        self._background = asyncio.create_task(background.run())
+        self._background.add_done_callback(_report_end)
+
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock, for those who start no services."""
+        await self._backfill.run_to_end()
+        await self._expiry.run_to_end()
+        await self._streams.run_to_end()
+        await self._recovery.run_to_end()
+        await self._follower.run_to_end()
+
+    async def close(self) -> None:
+        """Stop the background work and let go of the data."""
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.gather(self._background, return_exceptions=True)
+        await self.engine.close()
+
+    def _make_context(self, account: str, region: str) -> Context:
+        return Context(
+            account,
+            region,
+            catalog=self.catalog,
+            engine=self.engine,
+            clock=self.clock,
+            address=self._address,
+        )
+
+
+def _report_end(service: asyncio.Task[None]) -> None:
+    """Say so when background work ends by anything but a stop, which only a bug can cause."""
+    if not service.cancelled() and service.exception() is not None:
+        _LOGGER.critical("background work ended", exc_info=service.exception())

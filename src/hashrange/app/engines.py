@@ -1,0 +1,52 @@
+"""Opens the engine that the settings ask for."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+
+from hashrange.config import Settings
+from hashrange.engine.base import Engine
+from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.engine.sqlite.engine import (
+    DataDirectoryError,
+    SqliteEngine,
+    acquire_directory,
+    wait_for_workers,
+)
+
+
+class StartError(Exception):
+    """The server cannot start; the message says why, for people."""
+
+
+def wait_for_last_server(settings: Settings) -> None:
+    """Wait until a server that was killed has let go of the data and of its port."""
+    if not settings.in_memory:
+        wait_for_workers(settings.data_dir)
+
+
+def reserve_data(settings: Settings) -> AbstractContextManager[object]:
+    """Make sure the data is there and nobody else's; done once, before any process opens it."""
+    if settings.in_memory:
+        return nullcontext()
+    try:
+        lock = acquire_directory(settings.data_dir)
+    except DataDirectoryError as error:
+        raise StartError(str(error)) from error
+    stack = ExitStack()
+    stack.callback(lock.release)
+    return stack
+
+
+def open_engine(settings: Settings) -> Engine:
+    """Return the engine the settings ask for."""
+    if settings.in_memory:
+        return MemoryEngine()
+    try:
+        return SqliteEngine.open(
+            settings.data_dir,
+            durability=settings.durability,
+            writes_together=settings.workers > 1,
+        )
+    except DataDirectoryError as error:
+        raise StartError(str(error)) from error
