@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-KEY_BYTES: Final = 32
+from hashrange.sealing import KEY_BYTES
+
 _TEXT_BYTES_MAX: Final = 4096
 
 

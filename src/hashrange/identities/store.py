@@ -26,7 +26,8 @@ from hashrange.identities.records import (
     pack,
     unpack,
 )
-from hashrange.identities.vault import SealError, Vault
+from hashrange.identities.vault import Vault
+from hashrange.sealing import SealError
 
 STORE: Final = "identities"
 

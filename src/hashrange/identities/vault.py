@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hmac
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
+
+from hashrange.sealing import SealError, derive_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _NONCE_BYTES: Final = 12
-KEY_BYTES: Final = 32
 
 SECRETS: Final = "access keys"
 """The purpose that secrets of access keys are sealed for."""
-
-
-class SealError(Exception):
-    """What was to be opened was not sealed by this server, or for something else."""
 
 
 @final
@@ -63,8 +59,6 @@ class Vault:
             # Slow to import, and an open server may never need it.
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-            key = self._load_key()
-            assert len(key) == KEY_BYTES
-            cipher = AESGCM(hmac.digest(key, f"hashrange {purpose}".encode(), "sha256"))
+            cipher = AESGCM(derive_key(self._load_key(), purpose))
             self._ciphers[purpose] = cipher
         return cipher

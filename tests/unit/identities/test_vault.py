@@ -12,7 +12,8 @@ from hashrange.identities.sessions import (
     seal_session,
     session_grants,
 )
-from hashrange.identities.vault import SealError, Vault
+from hashrange.identities.vault import Vault
+from hashrange.sealing import SealError
 from tests.harness.presence import there
 
 ACCOUNT = "111111111111"
