@@ -111,6 +111,13 @@ OPTIONS: Final = (
         Kind.PATH,
         "file with the server's key, which protects secrets; made beside the data if it is not set",
     ),
+    Option("tls-cert", Kind.PATH, "file with the certificate of the server, and its chain, in PEM"),
+    Option("tls-key", Kind.PATH, "file with the private key of that certificate, in PEM"),
+    Option(
+        "tls-client-ca",
+        Kind.PATH,
+        "file with certificates; clients need one that was signed by one of these",
+    ),
     Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
     Option(
         "cors-origin",
@@ -157,6 +164,9 @@ class Settings:
     credentials: Path | None = None
     auth: bool = False
     key_file: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
     insecure: bool = False
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
@@ -170,6 +180,11 @@ class Settings:
     # Only in a file; see trigger_settings.
     functions: tuple[FunctionRecord, ...] = ()
     triggers: tuple[MappingRecord, ...] = ()
+
+    @property
+    def scheme(self) -> str:
+        """What the URL of the server begins with."""
+        return "http" if self.tls_cert is None else "https"
 
     @property
     def is_guarded(self) -> bool:
@@ -226,10 +241,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file"):
-        if name in values:
+    for option in OPTIONS:
+        if option.kind is Kind.PATH and option.field in values:
             # A path in a file is meant from where the file is, not from where the server starts.
-            values[name] = path.absolute().parent / values[name]
+            values[option.field] = path.absolute().parent / values[option.field]
     return values
 
 
@@ -355,5 +370,9 @@ def _check_agreement(settings: Settings) -> None:
             f"Host {settings.host} can be reached from other machines, and allow-functions lets "
             "every client run programs as the server's user. Give --credentials FILE."
         )
+    if (settings.tls_cert is None) is not (settings.tls_key is None):
+        raise SettingsError("tls-cert and tls-key belong together: give both.")
+    if settings.tls_client_ca is not None and settings.tls_cert is None:
+        raise SettingsError("tls-client-ca needs tls-cert and tls-key.")
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

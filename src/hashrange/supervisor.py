@@ -25,7 +25,7 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app.application import Application
+from hashrange.app.application import Application, certificates_of
 from hashrange.app.engines import StartError, reserve_data, wait_for_last_server
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import SystemClock
@@ -62,9 +62,10 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     clock = SystemClock()
     identities = make_identities(settings)
     stages = make_stages(settings, clock, identities)
+    certificates = certificates_of(settings)
 
     def make_application() -> Application:
-        return Application(settings, stages, clock, identities)
+        return Application(settings, stages, clock, identities, certificates)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)

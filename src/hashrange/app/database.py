@@ -61,6 +61,7 @@ class Database:
         is_shared: bool = False,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
+        scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
     ) -> None:
@@ -81,7 +82,7 @@ class Database:
             self.catalog,
             self.trigger_store,
             configured=triggers,
-            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+            surroundings=Surroundings(f"{scheme}://{address}" if address else None, os.environ),
         )
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))

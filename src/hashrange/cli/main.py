@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import completion, design, triggers
+from hashrange.cli import certificate, completion, design, triggers
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(design.run(given))
     if given.command in ("check", "repair"):
         sys.exit(_maintain(given.command, given.directory))
+    if given.command == "certificate":
+        sys.exit(certificate.run(given))
     if given.command == "completion":
         sys.exit(completion.run(parser, given.shell))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
@@ -88,6 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, purpose in _MAINTENANCE.items():
         command = commands.add_parser(name, help=purpose, description=purpose.capitalize() + ".")
         command.add_argument("directory", metavar="DIR", help="data directory of a stopped server")
+    certificate.add_command(commands)
     completion.add_command(commands)
     return parser
 
