@@ -178,10 +178,9 @@ class Connection:
         self.answer_waiting()
 
     def eof_received(self) -> bool:
-        """Keep the socket open until the outstanding answers are sent."""
+        """Keep the socket open until the outstanding answers are sent; TLS has no half-close."""
         self._turn.flush()
         self._is_half_closed = True
-        # With TLS there is no half of a connection: it is closed once its output is sent.
         return self.is_owed and not self._peer.is_secure
 
     def data_received(self, data: bytes) -> None:
