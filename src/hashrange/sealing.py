@@ -1,4 +1,9 @@
-"""Seals streams of bytes under the server's key, for backups and whatever else leaves the database.
+"""Seals under the server's key: secrets in rows, and streams of bytes that leave the database.
+
+A sealed secret opens for the purpose and the subject it was sealed for, such as the id of an access
+key, and for nothing else; each purpose has a key of its own.
+
+secret := base64url(nonce (12 random bytes), AES-256-GCM of the content with its tag)
 
 Nobody without the key can read a sealed stream. With it, nobody opens one that was changed, cut
 short, put in another order or sealed for something else: `SealError` comes before the first byte
@@ -14,9 +19,11 @@ meets the same key twice. The subject, such as a file name, is the associated da
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
@@ -30,10 +37,50 @@ _CHUNK_BYTES: Final = 1 << 16
 _TAG_BYTES: Final = 16
 _SEALED_CHUNK_BYTES: Final = _CHUNK_BYTES + _TAG_BYTES
 _NUMBER_BYTES: Final = 11
+_NONCE_BYTES: Final = 12
 
 
 class SealError(Exception):
     """What was to be opened was not sealed with this key, or for something else, or is damaged."""
+
+
+@final
+class Vault:
+    """Seals and opens secrets; the server's key is asked for when it is first needed."""
+
+    def __init__(self, load_key: Callable[[], bytes]) -> None:
+        self._load_key = load_key
+        self._ciphers: dict[str, AESGCM] = {}
+
+    def seal(self, purpose: str, subject: str, content: bytes) -> str:
+        """Return content sealed for a purpose and a subject, such as an access key id."""
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = self._cipher(purpose).encrypt(nonce, content, subject.encode())
+        return base64.urlsafe_b64encode(nonce + sealed).decode()
+
+    def open(self, purpose: str, subject: str, sealed: str) -> bytes:
+        """Return the content of a seal, or raise SealError."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            raw = base64.urlsafe_b64decode(sealed.encode())
+            if len(raw) <= _NONCE_BYTES:
+                raise SealError
+            return self._cipher(purpose).decrypt(
+                raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], subject.encode()
+            )
+        except (InvalidTag, binascii.Error, ValueError):
+            raise SealError from None
+
+    def _cipher(self, purpose: str) -> AESGCM:
+        cipher = self._ciphers.get(purpose)
+        if cipher is None:
+            # Slow to import, and an open server may never need it.
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+            cipher = AESGCM(derive_key(self._load_key(), purpose))
+            self._ciphers[purpose] = cipher
+        return cipher
 
 
 @final

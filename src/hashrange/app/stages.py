@@ -7,7 +7,7 @@ from hashrange.app.engines import StartError
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.identities.store import IdentityStore
-from hashrange.identities.vault import Vault
+from hashrange.sealing import Vault
 from hashrange.server_key import (
     ServerKeyError,
     default_key_file,

@@ -26,8 +26,7 @@ from hashrange.identities.records import (
     pack,
     unpack,
 )
-from hashrange.identities.vault import Vault
-from hashrange.sealing import SealError
+from hashrange.sealing import SealError, Vault
 
 STORE: Final = "identities"
 
