@@ -8,6 +8,7 @@ from typing import final
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -87,13 +88,15 @@ class Application:
         stages: Stages,
         clock: Clock,
         identities: IdentityStore | None = None,
+        keys: ServerKeys | None = None,
         certificates: Certificates | None = None,
     ) -> None:
         self._certificates = certificates
         self._settings = settings
         self._stages = stages
         self._clock = clock
-        self._identities = identities or make_identities(settings)
+        self._keys = keys or ServerKeys(settings)
+        self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
         self._database: Database | None = None
@@ -102,7 +105,7 @@ class Application:
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings)
+        engine = open_engine(settings, self._keys.given)
         identities = self._identities
         identities.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
