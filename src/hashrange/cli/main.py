@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from hashrange import __version__
 from hashrange.cli import certificate, completion, data_directories, design, triggers
+from hashrange.cli.data import commands as data_commands
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(triggers.run(given))
     if given.command == "design":
         sys.exit(design.run(given))
+    if given.command in data_commands.NAMES:
+        sys.exit(data_commands.run(given))
     if given.command in data_directories.COMMANDS:
         sys.exit(data_directories.run(given, os.environ))
     if given.command == "certificate":
@@ -82,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
             _add_flag(command, option)
     triggers.add_commands(commands)
     design.add_commands(commands)
+    data_commands.add_commands(commands)
     data_directories.add_commands(commands)
     certificate.add_command(commands)
     completion.add_command(commands)
