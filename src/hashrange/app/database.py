@@ -13,6 +13,7 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.server_key import KEY_VARIABLE
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
@@ -61,6 +62,7 @@ class Database:
         is_shared: bool = False,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
+        scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
     ) -> None:
@@ -81,7 +83,7 @@ class Database:
             self.catalog,
             self.trigger_store,
             configured=triggers,
-            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+            surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
@@ -168,6 +170,11 @@ class Database:
             clock=self.clock,
             address=self._address,
         )
+
+
+def _variables() -> dict[str, str]:
+    """Return the environment for functions, which must not see the server's key."""
+    return {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
 
 
 def _report_end(service: asyncio.Task[None]) -> None:
