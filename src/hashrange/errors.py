@@ -18,12 +18,17 @@ _CORAL_SERVICE = "com.amazon.coral.service#"
 _CORAL_VALIDATE = "com.amazon.coral.validate#"
 
 
+Throttled = tuple[str, str | None, str]
+"""A throttled access: table name, index name (None for the table itself), DynamoDB's reason."""
+
+
 class ClientError(Exception):
     """An answer with an error type; `members` are extra fields of the error document."""
 
     prefix = _SERVICE
     status = 400
     message_member = "message"
+    throttled: Throttled | None = None
 
     def __init__(self, message: str = "", members: dict[str, object] | None = None) -> None:
         super().__init__(message)
@@ -81,10 +86,6 @@ class AccessDeniedException(ClientError):
     prefix = _CORAL_SERVICE
 
 
-class ThrottlingException(ClientError):
-    prefix = _CORAL_SERVICE
-
-
 class ResourceNotFoundException(ClientError):
     pass
 
@@ -125,11 +126,19 @@ class ItemCollectionSizeLimitExceededException(ClientError):
     pass
 
 
-class ProvisionedThroughputExceededException(ClientError):
+class ThroughputError(ClientError):
+    """What the errors of throttled requests have in common; never raised itself."""
+
+
+class ThrottlingException(ThroughputError):
+    prefix = _CORAL_SERVICE
+
+
+class ProvisionedThroughputExceededException(ThroughputError):
     pass
 
 
-class RequestLimitExceeded(ClientError):
+class RequestLimitExceeded(ThroughputError):
     pass
 
 

@@ -13,6 +13,7 @@ from typing import Final, final
 from hashrange.api.operation import Context
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
+from hashrange.errors import Throttled
 from hashrange.model.schema import Table
 from hashrange.policies.evaluation import Grants
 
@@ -74,8 +75,9 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
-    type, for requests that were refused before their table was resolved. Sizes are in bytes as
+    succeeded. `throttled` has an entry for each access that was throttled, which in a batch may be
+    some of many. `requested_table` is the TableName of a refused request as the client sent it, of
+    any type, for requests that were refused before their table was resolved. Sizes are in bytes as
     DynamoDB counts them.
     """
 
@@ -98,6 +100,7 @@ class RequestScope:
         "service",
         "started",
         "status",
+        "throttled",
         "trace",
     )
 
@@ -115,6 +118,7 @@ class RequestScope:
         self.caller = NOBODY
         self.resources: list[str] = []
         self.consumed: list[Consumed] = []
+        self.throttled: list[Throttled] = []
         self.examined_count = 0
         self.examined_bytes = 0
         self.returned_count = 0
@@ -217,5 +221,6 @@ class RequestScope:
         """Drop what a handler noted before its attempt was given up."""
         self.resources.clear()
         self.consumed.clear()
+        self.throttled.clear()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0

@@ -179,6 +179,8 @@ def _refuse(
 ) -> HttpAnswer:
     scope.error = error.code
     scope.reason = error.message
+    if error.throttled is not None:
+        scope.throttled.append(error.throttled)
     return codec.encode_error(request, scope, error)
 
 

@@ -4,12 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from hashrange.toolkit.simulate.buckets import TokenBucket
-from hashrange.toolkit.simulate.partitions import (
-    PartitionedStore,
-    Provided,
-    initial_partitions,
-)
+from hashrange.capacity.buckets import TokenBucket
+from hashrange.capacity.stores import PartitionedStore, Provided, initial_partitions
 
 
 def serve(store, seconds, units, *, positions, kind="write", start=0):
