@@ -2,7 +2,8 @@
 
 A position is a point in key space: the hash of the partition key as a fraction of the hash range,
 and where in its item collection the item lies. The second part is a number or bytes, whichever the
-caller uses; positions of one store are all of one kind. A partition owns a range of positions.
+caller uses; positions of one store are all of one kind. A position of a single part comes before
+all others with that part. A partition owns a range of positions.
 
 1. A partition serves 3,000 read and 1,000 write units per second, whatever the table provides.
 2. A partition that is at its limit for some minutes is split at the median of its recent requests.
@@ -21,7 +22,7 @@ from typing import Final, Literal, final
 
 from hashrange.capacity.buckets import TokenBucket
 
-Position = tuple[float, float | bytes]
+Position = tuple[float] | tuple[float, float | bytes]
 Kind = Literal["read", "write"]
 
 PARTITION_READ_UNITS: Final = 3000.0
@@ -36,8 +37,7 @@ PARTITIONS_MAX: Final = 4096
 _RECENT_MAX: Final = 128
 _MINUTE: Final = 60.0
 
-LOWEST: Final[Position] = (0.0, 0.0)
-HIGHEST: Final[Position] = (1.0, 0.0)
+HIGHEST: Final[Position] = (1.0,)
 
 
 @final
@@ -103,9 +103,10 @@ class KeyRanges:
 
     def __init__(self, count: int, now: float, heat_seconds: float) -> None:
         self.heat_seconds = heat_seconds
-        edges = [(number / count, 0.0) for number in range(count)] + [HIGHEST]
+        edges: list[Position] = [(number / count,) for number in range(count)]
+        edges.append(HIGHEST)
         self.partitions = [Partition(edges[n], edges[n + 1], now) for n in range(count)]
-        self._starts: list[Position] = list(edges[:-1])
+        self._starts = edges[:-1]
         self.splits: list[Split] = []
 
     def partition_of(self, position: Position) -> Partition:
@@ -131,7 +132,7 @@ class KeyRanges:
         while len(self.partitions) < min(count, PARTITIONS_MAX):
             widest = max(self.partitions, key=lambda each: each.end[0] - each.start[0])
             middle = (widest.start[0] + widest.end[0]) / 2
-            self._split(widest, (middle, 0.0), now)
+            self._split(widest, (middle,), now)
 
     def exhausted(self, kind: Kind, now: float) -> list[Partition]:
         """Return the partitions that admit no request now."""

@@ -1,11 +1,18 @@
 """The capacity model: partition limits, bursts, adaptive sharing, splits for heat, growth."""
 
+import random
+import time
 from itertools import pairwise
 
 import pytest
 
-from hashrange.capacity.buckets import TokenBucket
-from hashrange.capacity.stores import PartitionedStore, Provided, initial_partitions
+from hashrange.capacity.stores import (
+    CapacityStore,
+    Ceilings,
+    PartitionedStore,
+    Provided,
+    initial_partitions,
+)
 
 
 def serve(store, seconds, units, *, positions, kind="write", start=0):
@@ -25,23 +32,6 @@ def serve(store, seconds, units, *, positions, kind="write", start=0):
 
 def spread(count):
     return [((number + 0.5) / count, 0.5) for number in range(count)]
-
-
-def test_a_bucket_fills_at_its_rate_up_to_its_capacity():
-    bucket = TokenBucket(10, 50)
-    bucket.take(50)
-    assert not bucket.has_units(0)
-    assert bucket.has_units(1)
-    bucket.has_units(100)
-    assert bucket.tokens == 50
-
-
-def test_a_request_larger_than_the_rest_is_admitted_once():
-    bucket = TokenBucket(10, 10)
-    assert bucket.has_units(0)
-    bucket.take(35)
-    assert not bucket.has_units(2)
-    assert bucket.has_units(3)
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("read", 3000), ("write", 1000)])
@@ -85,8 +75,8 @@ def test_partitions_cover_all_positions_after_splits():
     store = PartitionedStore(Provided(40_000, 40_000), partitions=3)
     serve(store, 1200, 9000, positions=spread(60))
     edges = [(each.start, each.end) for each in store.partitions]
-    assert edges[0][0] == (0.0, 0.0)
-    assert edges[-1][1] == (1.0, 0.0)
+    assert edges[0][0] == (0.0,)
+    assert edges[-1][1] == (1.0,)
     assert all(one[1] == two[0] for one, two in pairwise(edges))
     for position in spread(500):
         owner = store.partition_of(position)
@@ -135,3 +125,119 @@ def test_on_demand_serves_twice_the_earlier_peak():
 )
 def test_a_store_begins_with_partitions_for_its_capacity_and_size(provided, stored, count):
     assert initial_partitions(provided, stored) == count
+
+
+def naive_provisioned(rate, requests):
+    """Admit requests (second, units) by a plain count of what was and may have been served."""
+    admitted = []
+    balance, last = 300.0 * rate, 0.0
+    for now, units in requests:
+        balance = min(300.0 * rate, balance + rate * (now - last))
+        last = now
+        admitted.append(balance > 0)
+        if balance > 0:
+            balance -= units
+    return admitted
+
+
+def bursty_requests(seed, seconds):
+    """Return requests whose rate changes every few minutes, from idle to far too much."""
+    chance = random.Random(seed)
+    now, requests = 0.0, []
+    while now < seconds:
+        rate = chance.choice([0.2, 2.0, 8.0, 30.0])
+        end = now + chance.uniform(60, 400)
+        while now < min(end, seconds):
+            now += chance.expovariate(rate)
+            requests.append((now, chance.choice([0.5, 1.0, 1.0, 3.0, 40.0])))
+    return requests
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_hour_of_a_provisioned_store_is_as_a_naive_model_says_and_takes_seconds(seed):
+    requests = bursty_requests(seed, 3600)
+    store = CapacityStore(Provided(10, 10), 0.0)
+    began = time.process_time()
+    admitted = []
+    for now, units in requests:
+        is_admitted = store.refusal(None, "read", now) == "admitted"
+        admitted.append(is_admitted)
+        if is_admitted:
+            store.charge(None, "read", units, now)
+    assert time.process_time() - began < 5
+    assert admitted == naive_provisioned(10, requests)
+    assert 0 < admitted.count(False) < len(admitted)
+
+
+def test_an_hour_with_all_ceilings_never_serves_a_key_range_more_than_its_limit():
+    store = CapacityStore(Provided(is_on_demand=True), 0.0, Ceilings())
+    chance = random.Random(7)
+    served: dict[tuple[int, int], float] = {}
+    for second in range(3600):
+        for _ in range(10):
+            hot = chance.random() < 0.5
+            place = 0.1 if hot else chance.random()
+            position = (place, b"item")
+            if store.refusal(position, "write", second) == "admitted":
+                store.charge(position, "write", 150.0, second)
+                if hot:
+                    served[second // 60, 0] = served.get((second // 60, 0), 0.0) + 150.0
+    # Admitted before it is charged: a request more than the limit at most, for each second.
+    assert max(served.values()) <= 60 * (1000 + 150)
+
+
+def test_a_maximum_is_served_without_bursts():
+    store = CapacityStore(Provided(None, 10, is_on_demand=True), 0.0)
+    served = 0
+    for second in range(600, 660):
+        for _ in range(50):
+            if store.refusal(None, "write", float(second)) == "admitted":
+                store.charge(None, "write", 1.0, float(second))
+                served += 1
+    assert served == 60 * 10
+    assert store.refusal(None, "write", 659.0) == "maximum"
+    assert store.refusal(None, "read", 659.0) == "admitted"
+
+
+def test_an_on_demand_store_stops_at_the_quota_of_an_account():
+    provided = Provided(is_on_demand=True, warm_read=100_000, warm_write=100_000)
+    store = CapacityStore(provided, 0.0, Ceilings())
+    outcomes = []
+    for number in range(500):
+        position = (number / 500, b"")
+        outcomes.append(store.refusal(position, "write", 1.0))
+        if outcomes[-1] == "admitted":
+            store.charge(position, "write", 100.0, 1.0)
+    assert outcomes.count("admitted") == 400
+    assert outcomes[-1] == "quota"
+
+
+def test_warm_throughput_is_served_at_once():
+    def served(provided):
+        store = CapacityStore(provided, 0.0, Ceilings())
+        total = 0
+        for number in range(200):
+            position = (number / 200, b"")
+            if store.refusal(position, "write", 1.0) == "admitted":
+                store.charge(position, "write", 100.0, 1.0)
+                total += 100
+        return total
+
+    assert served(Provided(is_on_demand=True)) == 4000
+    assert served(Provided(is_on_demand=True, warm_write=10_000)) == 10_000
+
+
+def test_a_store_that_is_warmed_up_later_gets_the_partitions_for_it():
+    store = CapacityStore(Provided(is_on_demand=True), 0.0, Ceilings())
+    store.provide(Provided(is_on_demand=True, warm_write=10_000), 1.0)
+    store.advance(2.0)
+    assert store.ranges is not None
+    assert len(store.ranges.partitions) == 10
+
+
+def test_a_changed_billing_mode_begins_with_full_buckets():
+    store = CapacityStore(Provided(1, 1), 0.0)
+    store.charge(None, "write", 400.0, 0.0)
+    assert store.refusal(None, "write", 0.0) == "store"
+    store.provide(Provided(None, 5, is_on_demand=True), 0.0)
+    assert store.refusal(None, "write", 0.0) == "admitted"

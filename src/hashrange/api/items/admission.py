@@ -84,8 +84,7 @@ def _position(meter: TableMeter, table: Table, key: bytes) -> Position | None:
     """
     if not meter.has_ranges:
         return None
-    # Between two placements, so that it never equals the edge of a range.
-    placement = (int.from_bytes(key[:PLACEMENT_BYTES], "big") + 0.5) / _PLACEMENTS
+    placement = int.from_bytes(key[:PLACEMENT_BYTES], "big") / _PLACEMENTS
     rest = b"" if table.local_indexes else key[PLACEMENT_BYTES:_PLACE_BYTES_MAX]
     return placement, rest
 
