@@ -16,7 +16,7 @@ from typing import Final, final
 
 import orjson
 
-from hashrange.engine.base import EVENTUAL, Changes, Engine, Fence, RowKey
+from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
 from hashrange.storage.settled_writes import write_surely
 
 TOTALS_STORE: Final = "capacity"
@@ -71,27 +71,19 @@ class RowTotals:
     async def exchange(self, now: float) -> None:
         """Write what this process took, and read what the others did."""
         found, gone = await self._read(now)
-        if self._last is None:
-            # What others took before this process began is not its business.
-            self._last = found
-        self._last = {key: self._take_note(key, totals) for key, totals in found.items()}
+        # What others took before this process began is not its business.
+        last = found if self._last is None else self._last
+        for key, totals in found.items():
+            known = last.get(key, {})
+            for name, total in totals.items():
+                added = total - known.get(name, 0.0)
+                if added > 0:
+                    self._others[name] = self._others.get(name, 0.0) + added
+        self._last = found
         if self._is_changed or gone:
             self._is_changed = False
             row = orjson.dumps({"at": now, "totals": self._own})
             await write_surely(self._engine, _Exchange(self._key, row, gone))
-
-    def _take_note(self, key: bytes, totals: dict[str, float]) -> dict[str, float]:
-        """Add what another process took since the last time; return its totals as known now.
-
-        The row may be older than the one that was read last, and then says nothing new.
-        """
-        last = (self._last or {}).get(key, {})
-        for name, total in totals.items():
-            if total > last.get(name, 0.0):
-                added = total - last.get(name, 0.0)
-                self._others[name] = self._others.get(name, 0.0) + added
-                last = {**last, name: total}
-        return last
 
     async def _read(self, now: float) -> tuple[dict[bytes, dict[str, float]], list[bytes]]:
         """Return the totals of the other processes, and the rows of those that are gone."""
@@ -103,7 +95,7 @@ class RowTotals:
             reverse=False,
             rows_max=_PROCESSES_MAX,
             bytes_max=_PAGE_BYTES,
-            consistency=EVENTUAL,
+            consistency=STRONG,
         )
         found: dict[bytes, dict[str, float]] = {}
         gone = []

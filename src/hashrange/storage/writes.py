@@ -9,8 +9,8 @@ does not apply, an item that becomes too large) is a ValidationException from `a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, final
+from collections.abc import Callable, Sequence
+from typing import final
 
 from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.errors import (
@@ -26,8 +26,14 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
-from hashrange.storage.indexes import change_indexes, write_units
+from hashrange.storage.indexes import (
+    IndexPressure,
+    change_indexes,
+    changed_keys,
+    write_units,
+)
 from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
@@ -35,13 +41,6 @@ from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
 
 _NO_KEYS: dict[str, bytes] = {}
-
-
-class IndexPressure(Protocol):
-    """Refuses writes that change an index without capacity."""
-
-    def check(self, charges: Mapping[str, int], changes: Changes) -> None:
-        """Raise a ThroughputError if an index does not take its share of the changes. Pure."""
 
 
 @final
@@ -75,30 +74,6 @@ class ItemOutcome:
         self.index_keys: dict[str, bytes] = _NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
-
-
-@final
-class Image:
-    """The item before and after a write.
-
-    `old` is the item before, if it had to be decoded; `new` the item after and its row, None when
-    there is none. `is_change` is False where there is nothing to record.
-    """
-
-    __slots__ = ("is_change", "matched", "new", "old")
-
-    def __init__(
-        self,
-        old: Item | None,
-        new: tuple[Item, bytes] | None,
-        *,
-        matched: bool = True,
-        is_change: bool = True,
-    ) -> None:
-        self.old = old
-        self.new = new
-        self.matched = matched
-        self.is_change = is_change
 
 
 class ItemWrite:
@@ -188,12 +163,7 @@ class ItemWrite:
                 table, old, new, (changes, indexed), self.unmarked
             )
             if table.meter is not None and table.meter.has_ranges:
-                stores = {index.store: index.name for index in table.indexes if index.is_global}
-                changed = [
-                    *((place, key) for place, _, key in indexed.deletes[first_delete:]),
-                    *((place, key) for place, _, key, _ in indexed.puts[first_put:]),
-                ]
-                outcome.index_keys = {stores[s]: key for s, key in changed if s in stores}
+                outcome.index_keys = changed_keys(table, indexed, first_put, first_delete)
             if table.queue_store:
                 queue_changes(table, self.row_key[1], indexed, changes)
             outcome.collection_bytes += local_bytes
