@@ -18,17 +18,12 @@ _CORAL_SERVICE = "com.amazon.coral.service#"
 _CORAL_VALIDATE = "com.amazon.coral.validate#"
 
 
-Throttled = tuple[str, str | None, str]
-"""A throttled access: table name, index name (None for the table itself), DynamoDB's reason."""
-
-
 class ClientError(Exception):
     """An answer with an error type; `members` are extra fields of the error document."""
 
     prefix = _SERVICE
     status = 400
     message_member = "message"
-    throttled: Throttled | None = None
 
     def __init__(self, message: str = "", members: dict[str, object] | None = None) -> None:
         super().__init__(message)
@@ -127,7 +122,14 @@ class ItemCollectionSizeLimitExceededException(ClientError):
 
 
 class ThroughputError(ClientError):
-    """What the errors of throttled requests have in common; never raised itself."""
+    """What the errors of throttled requests have in common; never raised itself.
+
+    `table` and `index` (None for the table itself) are what was throttled, `reason` is DynamoDB's.
+    """
+
+    table = ""
+    index: str | None = None
+    reason = ""
 
 
 class ThrottlingException(ThroughputError):

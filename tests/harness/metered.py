@@ -4,12 +4,11 @@ import asyncio
 import json
 from typing import Any, Self
 
-from hashrange.api.scope import RequestScope
+from hashrange.api.scope import RequestScope, Throttle
 from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
-from hashrange.errors import Throttled
 from hashrange.storage.meters import Meters, Mode
 from hashrange.wire.stages import Stages
 from tests.harness.calls import answer
@@ -32,10 +31,10 @@ class _Throttles:
     """A recorder that keeps what was throttled, request by request."""
 
     def __init__(self) -> None:
-        self.seen: list[list[Throttled]] = []
+        self.seen: list[list[Throttle]] = []
 
     def record(self, scope: RequestScope) -> None:
-        self.seen.append(list(scope.throttled))
+        self.seen.append(list(scope.throttles))
 
 
 class Metered:

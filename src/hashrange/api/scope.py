@@ -13,12 +13,14 @@ from typing import Final, final
 from hashrange.api.operation import Context
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
-from hashrange.errors import Throttled
 from hashrange.model.schema import Table
 from hashrange.policies.evaluation import Grants
 
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
+
+Throttle = tuple[str, str | None, str]
+"""Table name, index name (None for the table itself) and the reason of a throttled event."""
 
 
 @final
@@ -75,7 +77,7 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `throttled` has an entry for each access that was throttled, which in a batch may be
+    succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
     some of many. `requested_table` is the TableName of a refused request as the client sent it, of
     any type, for requests that were refused before their table was resolved. Sizes are in bytes as
     DynamoDB counts them.
@@ -100,7 +102,7 @@ class RequestScope:
         "service",
         "started",
         "status",
-        "throttled",
+        "throttles",
         "trace",
     )
 
@@ -118,7 +120,6 @@ class RequestScope:
         self.caller = NOBODY
         self.resources: list[str] = []
         self.consumed: list[Consumed] = []
-        self.throttled: list[Throttled] = []
         self.examined_count = 0
         self.examined_bytes = 0
         self.returned_count = 0
@@ -126,6 +127,8 @@ class RequestScope:
         self.error = ""
         self.reason = ""
         self.requested_table: object = None
+        # Few requests have any, so the empty tuple is shared.
+        self.throttles: tuple[Throttle, ...] = ()
 
     @property
     def account(self) -> str:
@@ -208,6 +211,10 @@ class RequestScope:
         """Note write units consumed from a table or one of its indexes."""
         self.consumed.append((table, index, 0.0, units))
 
+    def note_throttle(self, table: str, reason: str, index: str | None = None) -> None:
+        """Note an event that was throttled; the reason as in AWS's ThrottlingReasons."""
+        self.throttles = (*self.throttles, (table, index, reason))
+
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
     ) -> None:
@@ -221,6 +228,6 @@ class RequestScope:
         """Drop what a handler noted before its attempt was given up."""
         self.resources.clear()
         self.consumed.clear()
-        self.throttled.clear()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0
+        self.throttles = ()

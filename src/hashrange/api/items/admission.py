@@ -73,7 +73,7 @@ def throughput_error(table: Table, throttle: Throttle) -> ThroughputError:
             text = _MAXIMUM
         # This one alone has a member that begins with a small letter.
         error = ThrottlingException(text, {"throttlingReasons": reasons})
-    error.throttled = (table.name, index, throttle.reason)
+    error.table, error.index, error.reason = table.name, index, throttle.reason
     return error
 
 
@@ -121,8 +121,8 @@ def charge_read(
 
 def note_throttled(scope: RequestScope, error: ClientError | None) -> None:
     """Note a throttled part of a request that is not refused as a whole."""
-    if error is not None and error.throttled is not None:
-        scope.throttled.append(error.throttled)
+    if isinstance(error, ThroughputError):
+        scope.note_throttle(error.table, error.reason, error.index)
 
 
 def refuse_write(
