@@ -97,6 +97,13 @@ OPTIONS: Final = (
     ),
     Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
     Option(
+        "capacity",
+        Kind.TEXT,
+        "what throttles requests: 'provisioned' capacity and configured maxima, all that 'aws' "
+        "limits, or nothing ('off'); realistic makes it 'aws'",
+        choices=("provisioned", "aws", "off"),
+    ),
+    Option(
         "ttl-delay",
         Kind.SECONDS,
         "seconds that expired items stay before time to live deletes them",
@@ -167,6 +174,7 @@ class Settings:
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
     realistic: bool = False
+    capacity: Literal["provisioned", "aws", "off"] = "provisioned"
     ttl_delay: float = 0.0
     credentials: Path | None = None
     auth: bool = False
@@ -224,6 +232,8 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -
     for source in sources:
         _check_contradictions(source)
         values.update(source)
+    if values.get("realistic") and "capacity" not in values:
+        values["capacity"] = "aws"
     settings = Settings(**values, key=environment.get(KEY_VARIABLE) or None)
     _check_agreement(settings)
     return replace(settings, workers=settings.workers or _workers_that_suit(settings))

@@ -32,6 +32,7 @@ from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
 from hashrange.heartbeat import LOOK_SECONDS, Heartbeats
+from hashrange.shared_totals import SharedTotals
 from hashrange.wire.http.listener import SharedListener
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
@@ -66,8 +67,11 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     stages = make_stages(settings, clock, identities)
     certificates = certificates_of(settings)
 
-    def make_application() -> Application:
-        return Application(settings, stages, clock, identities, keys, certificates)
+    totals = SharedTotals(settings.workers) if settings.workers > 1 else None
+
+    def make_application(worker: int) -> Application:
+        shared = None if totals is None else totals.of(worker)
+        return Application(settings, stages, clock, identities, keys, certificates, shared)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
@@ -75,7 +79,7 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     host, port = listening.getsockname()[:2]
     with contextlib.closing(listening), reserve_data(settings, keys.given):
         if settings.workers == 1:
-            _run_process(make_application(), listener, lambda: announce(host, port), on_stop)
+            _run_process(make_application(0), listener, lambda: announce(host, port), on_stop)
         else:
             supervisor = _Supervisor(settings, make_application, listener)
             supervisor.run(lambda: announce(host, port), on_stop)
@@ -154,7 +158,7 @@ class _Supervisor:
     def __init__(
         self,
         settings: Settings,
-        make_application: Callable[[], Application],
+        make_application: Callable[[int], Application],
         listener: SharedListener,
     ) -> None:
         self._settings = settings
@@ -197,7 +201,7 @@ class _Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
             self._listener.enter(index)
             _run_process(
-                self._make_application(),
+                self._make_application(index),
                 self._listener,
                 on_ready=lambda: _write_byte(self._ready_write),
                 on_stop=lambda: None,

@@ -6,10 +6,12 @@ import socket
 from typing import final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities
+from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.identities.administrator import make_administrator
@@ -90,6 +92,7 @@ class Application:
         identities: IdentityStore | None = None,
         keys: ServerKeys | None = None,
         certificates: Certificates | None = None,
+        totals: Totals | None = None,
     ) -> None:
         self._certificates = certificates
         self._settings = settings
@@ -99,6 +102,8 @@ class Application:
         self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._totals = totals
+        self._meters: SharedMeters | None = None
         self._database: Database | None = None
         self._server: Server | None = None
 
@@ -114,12 +119,14 @@ class Application:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
             stages=self._stages,
             is_shared=settings.is_guarded,
+            meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
             scheme=settings.scheme,
@@ -137,6 +144,7 @@ class Application:
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
         database.start_services()
+        self._meters.start()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -147,5 +155,7 @@ class Application:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._meters is not None:
+            await self._meters.stop()
         if self._database is not None:
             await self._database.close()

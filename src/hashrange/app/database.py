@@ -25,6 +25,7 @@ from hashrange.services.transaction_recovery import TransactionRecovery
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.meters import Meters
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.pipeline import Pipeline
@@ -60,6 +61,7 @@ class Database:
         *,
         stages: Stages | None = None,
         is_shared: bool = False,
+        meters: Meters | None = None,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
         scheme: str = "http",
@@ -69,7 +71,7 @@ class Database:
         self.engine = engine
         self.clock = clock
         self._address = address
-        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared, meters=meters)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)

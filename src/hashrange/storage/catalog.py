@@ -52,6 +52,7 @@ from hashrange.storage.catalog_followup import (
     follow_up,
     shared_stores,
 )
+from hashrange.storage.meters import Meters
 from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
@@ -132,10 +133,12 @@ class Catalog:
         delays: Delays | None = None,
         *,
         is_shared: bool = False,
+        meters: Meters | None = None,
     ) -> None:
         self.delays = delays or Delays()
         # Whether accounts may use tables of others by ARN, because policies decide about it.
         self.is_shared = is_shared
+        self._meters = meters
         self._engine = engine
         self._clock = clock
         self._counter = -1
@@ -174,6 +177,8 @@ class Catalog:
             if record.gone_at is not None or self._clock.now() < record.active_at:
                 raise ResourceNotFoundException("Requested resource not found")
             built = (row, equip(make_table(record), self._engine.capabilities))
+            if self._meters is not None:
+                self._meters.equip(built[1], record)
             self._built[key] = built
         table = built[1]
         if self._counter == counter:
