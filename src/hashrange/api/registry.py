@@ -16,6 +16,10 @@ from hashrange.api.operation import Operation, Service
 from hashrange.api.partiql import requests as statement_requests
 from hashrange.api.partiql.statements import batch_execute_statement, execute_statement
 from hashrange.api.partiql.transactions import execute_transaction
+from hashrange.api.recovery.continuous_backups import (
+    describe_continuous_backups,
+    update_continuous_backups,
+)
 from hashrange.api.shapes import requests
 from hashrange.api.streams.operations import (
     describe_stream,
@@ -54,6 +58,11 @@ DYNAMODB: Final = Service(
         Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
         Operation("DeleteResourcePolicy", requests.DELETE_RESOURCE_POLICY, delete_resource_policy),
         Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
+        Operation(
+            "DescribeContinuousBackups",
+            requests.DESCRIBE_CONTINUOUS_BACKUPS,
+            describe_continuous_backups,
+        ),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
         Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
@@ -76,6 +85,11 @@ DYNAMODB: Final = Service(
         ),
         Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
         Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource, empty_body=b""),
+        Operation(
+            "UpdateContinuousBackups",
+            requests.UPDATE_CONTINUOUS_BACKUPS,
+            update_continuous_backups,
+        ),
         Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
         Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
         Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),

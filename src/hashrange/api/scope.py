@@ -76,10 +76,11 @@ class RequestScope:
     `error` and `reason` are the error type and message of the answer, empty when the request
     succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
     type, for requests that were refused before their table was resolved. Sizes are in bytes as
-    DynamoDB counts them.
+    DynamoDB counts them. `at` is the earlier time at which a request reads, None for the present.
     """
 
     __slots__ = (
+        "at",
         "caller",
         "consumed",
         "context",
@@ -122,6 +123,7 @@ class RequestScope:
         self.error = ""
         self.reason = ""
         self.requested_table: object = None
+        self.at: float | None = None
 
     @property
     def account(self) -> str:

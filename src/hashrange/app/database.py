@@ -16,6 +16,7 @@ from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
+from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
 from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
@@ -71,6 +72,7 @@ class Database:
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
+        self._histories = HistoryKeeper(engine, self.catalog, clock)
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
         self._scrub = Scrub(engine)
@@ -102,6 +104,7 @@ class Database:
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service(
                 "dropping old tokens",
                 lambda: drop_old_tokens(self.engine, self.clock),
@@ -149,6 +152,7 @@ class Database:
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
+        await self._histories.run_to_end()
         await self._recovery.run_to_end()
         await self._follower.run_to_end()
 

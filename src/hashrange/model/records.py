@@ -13,6 +13,7 @@ import orjson
 
 from hashrange.errors import CorruptionError
 from hashrange.model.keys import PLACEMENT_BYTES
+from hashrange.model.recovery import RecoveryRecord, recovery_record
 from hashrange.model.schema import COLLECTIONS, EXPIRY, Index, KeyPart, StreamLog, Table
 from hashrange.model.streams import StreamRecord, change_prefix, stream_record
 
@@ -131,6 +132,7 @@ class TableRecord:
     version: int = 0  # counts the changes that requests can see
     policy: ResourcePolicy | None = None
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
+    recovery: RecoveryRecord | None = None  # while it keeps its history
 
     @property
     def arn(self) -> str:
@@ -192,6 +194,8 @@ class TableRecord:
             stores.append(self.collections_store)
         if self.expires:
             stores.append(self.expiry_store)
+        if self.recovery is not None:
+            stores.append(self.recovery.store)
         return stores
 
     def fills(self) -> list[str]:
@@ -228,6 +232,7 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         members["time_to_live"] = TimeToLive(**members["time_to_live"])
     if members.get("stream") is not None:
         members["stream"] = stream_record(members["stream"])
+    members["recovery"] = recovery_record(members.get("recovery"))
     if members.get("policy") is not None:
         members["policy"] = ResourcePolicy(**members["policy"])
     members["stream_policies"] = {
@@ -265,6 +270,7 @@ def make_table(record: TableRecord) -> Table:
         shards=record.shards,
         stream=_make_log(record.stream),
     )
+    table.history_store = "" if record.recovery is None else record.recovery.store
     table.policy = None if record.policy is None else record.policy.document
     table.stream_policies = {
         label: policy.document for label, policy in record.stream_policies.items()

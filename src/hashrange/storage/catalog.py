@@ -5,6 +5,7 @@ count row     := "n" world                  how many tables the world has, in de
 fill row      := "b" world name 0 index     how far the filling of a new index has come
 expiry row    := "e" world name             nothing; there while items of the table expire
 index row     := "g" world name             nothing; there while its global indexes need a follower
+history row   := "p" world name             nothing; there while the table keeps its history
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
 world         := account 0 region 0
 
@@ -52,6 +53,8 @@ from hashrange.storage.catalog_followup import (
     follow_up,
     shared_stores,
 )
+from hashrange.storage.delays import REALISTIC as REALISTIC
+from hashrange.storage.delays import Delays as Delays
 from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
@@ -64,26 +67,6 @@ _ARN: Final = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:/]+):([^:/]+):table/([^:/
 _PAGE_ROWS: Final = 200
 _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with the others
 _PAGE_BYTES: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Delays:
-    """How long tables and indexes stay in states such as CREATING, in seconds."""
-
-    create_seconds: float = 0.0
-    update_seconds: float = 0.0
-    delete_seconds: float = 0.0
-    index_seconds: float = 0.0
-    time_to_live_seconds: float = 0.0
-
-
-REALISTIC: Final = Delays(
-    create_seconds=5.0,
-    update_seconds=5.0,
-    delete_seconds=5.0,
-    index_seconds=5.0,
-    time_to_live_seconds=60.0,
-)
 
 
 @dataclass(slots=True)
@@ -246,6 +229,10 @@ class Catalog:
         """Return the tables whose items expire: account, region and name."""
         return [(account, region, name) for account, region, name in await self._parts(b"e")]
 
+    async def recording(self) -> list[tuple[str, str, str]]:
+        """Return the tables that keep their history: account, region and name."""
+        return [(account, region, name) for account, region, name in await self._parts(b"p")]
+
     async def indexed(self) -> dict[str, int]:
         """Return the spaces of the tables whose global indexes need a follower, with shards."""
         found: dict[str, int] = {}
@@ -336,6 +323,7 @@ class _RecordChange:
         before = _present(rows[0], self._now)
         # Now, because editors work in place.
         counted, expired, indexed = _counts(before), _expires(before), _is_indexed(before)
+        recorded = _is_recorded(before)
         version = 1 if before is None else before.version + 1
         edit = self._edit(before)
         changes = Changes(edit.outcome)
@@ -360,6 +348,8 @@ class _RecordChange:
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
             self._list(b"e", changes, listed=not expired)
+        if _is_recorded(edit.record) != recorded:
+            self._list(b"p", changes, listed=not recorded)
         is_indexed = _is_indexed(edit.record)
         if is_indexed != indexed and not self._capabilities.indexes_in_step:
             self._list(b"g", changes, listed=is_indexed)
@@ -414,6 +404,10 @@ def _counts(record: TableRecord | None) -> bool:
 
 def _expires(record: TableRecord | None) -> bool:
     return record is not None and record.gone_at is None and record.expires
+
+
+def _is_recorded(record: TableRecord | None) -> bool:
+    return record is not None and record.gone_at is None and record.recovery is not None
 
 
 def _is_indexed(record: TableRecord | None) -> bool:

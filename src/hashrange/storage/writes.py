@@ -1,8 +1,8 @@
 """The one write path: item writes as pure decisions, alone or many together.
 
 A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
-its index rows, the tallies, for tables with local indexes the size of its item collection, and for
-tables with a stream the record of the change.
+its index rows, the tallies, for tables with local indexes the size of its item collection, for
+tables with a stream the record of the change, and for tables with a history the row it replaces.
 A failed condition is an outcome. A client error that depends on the stored item (an update that
 does not apply, an item that becomes too large) is a ValidationException from `apply`.
 """
@@ -21,6 +21,7 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.history import log_version
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.items import item_row
@@ -83,7 +84,7 @@ class ItemWrite:
     what the item shall be, and `record` has the change done; `apply` does both.
     """
 
-    __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
+    __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked", "who")
 
     # Whether the service itself made the write, as when an item expires.
     by_service = False
@@ -97,6 +98,7 @@ class ItemWrite:
         self.key_item = key_item  # holds the key attributes, maybe more; see PutWrite
         self.condition = condition
         self.time = 0.0
+        self.who = b""  # the principal, if the history of the table shall name it
         self.unmarked: tuple[Index, ...] = ()
 
     def mark_keys(self) -> list[RowKey]:
@@ -155,13 +157,21 @@ class ItemWrite:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
             change_expiry(table, self.row_key, before, after, changes)
-        if table.stream is not None:
+        if table.stream is not None or table.history_store:
             items = (None if old is None else old[0], None if new is None else new[0])
-            rows = (old_row, new_row)
-            if is_change(rows, items):
-                who = (self.time, self.by_service)
-                log_change(table, self.row_key, self.key_item, rows, who, changes)
+            if is_change((old_row, new_row), items):
+                self._log((old_row, new_row), changes)
         return outcome
+
+    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
+        """Add the change to the logs that the table has."""
+        table = self.table
+        if table.stream is not None:
+            who = (self.time, self.by_service)
+            log_change(table, self.row_key, self.key_item, rows, who, changes)
+        if table.history_store:
+            by = (self.time, int(self.by_service), self.who)
+            log_version(table.history_store, self.row_key, rows[0], by, changes)
 
 
 @final
@@ -174,7 +184,7 @@ class PutWrite(ItemWrite):
         self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
     ) -> None:
         # While the write waits, its row is enough, unless other rows are made from the item.
-        is_needed = table.has_derived_rows or table.stream is not None
+        is_needed = table.has_derived_rows or table.stream is not None or table.history_store != ""
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 

@@ -144,6 +144,7 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "CreateTable": create_table_row,
     "DeleteResourcePolicy": resource_row("dynamodb:DeleteResourcePolicy"),
     "DeleteTable": table_row("dynamodb:DeleteTable"),
+    "DescribeContinuousBackups": table_row("dynamodb:DescribeContinuousBackups"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
     "DescribeTable": table_row("dynamodb:DescribeTable"),
@@ -154,6 +155,7 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "PutResourcePolicy": resource_row("dynamodb:PutResourcePolicy"),
     "TagResource": resource_row("dynamodb:TagResource"),
     "UntagResource": resource_row("dynamodb:UntagResource"),
+    "UpdateContinuousBackups": table_row("dynamodb:UpdateContinuousBackups"),
     "UpdateTable": table_row("dynamodb:UpdateTable"),
     "UpdateTimeToLive": table_row("dynamodb:UpdateTimeToLive"),
 }

@@ -8,6 +8,7 @@ from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
@@ -131,7 +132,7 @@ async def answer_page(
     """Read one page of a span and return it as a response."""
     context = scope.context
     page = await read_page(
-        context.engine,
+        context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
