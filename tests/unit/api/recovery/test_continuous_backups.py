@@ -75,7 +75,7 @@ def test_a_write_that_changes_nothing_adds_nothing(table: ProtectedTable) -> Non
 
 
 def test_wrong_requests_are_refused(table: ProtectedTable) -> None:
-    for operation, more in (
+    wrong: list[tuple[str, dict[str, Any]]] = [
         ("DescribeContinuousBackups", {}),
         (
             "UpdateContinuousBackups",
@@ -85,7 +85,8 @@ def test_wrong_requests_are_refused(table: ProtectedTable) -> None:
             "UpdateContinuousBackups",
             {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}},
         ),
-    ):
+    ]
+    for operation, more in wrong:
         assert table.refusal(operation, TableName="absent", **more) == (
             "TableNotFoundException: Table not found: absent"
         )
