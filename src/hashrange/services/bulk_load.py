@@ -66,6 +66,7 @@ class BulkLoad:
                 return
             except StaleVersionError:
                 self._table = None  # a tag or a policy was changed meanwhile
+                await asyncio.sleep(0)
         raise StaleVersionError(f"table {self._record.arn} kept changing")
 
     async def table(self) -> Table:

@@ -26,12 +26,14 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 def record_of(engine: Engine, **settings: Any) -> tuple[Tables, TableRecord]:
-    """Return the record of a table to be loaded: created, read and deleted."""
+    """Return the record of a table to be loaded: that of one created and deleted, renamed."""
     tables = Tables(engine=engine)
     tables.create(**settings)
     record = asyncio.run(tables.catalog.record(ACCOUNT, REGION, "table"))
     tables.call("DeleteTable", TableName="table")
-    record.id = "another"
+    record.id, record.store = "another", "tnew"
+    for found in record.indexes:
+        found.store = "tindex" if found.is_global else "tnew.local"
     record.version = 0
     return tables, record
 
