@@ -130,6 +130,7 @@ class TableRecord:
     time_to_live: TimeToLive | None = None
     stream: StreamRecord | None = None  # the latest, which may have been disabled
     version: int = 0  # counts the changes that requests can see
+    is_loading: bool = False  # while a bulk load fills it: CREATING, and unknown to item requests
     policy: ResourcePolicy | None = None
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
     recovery: RecoveryRecord | None = None  # while it keeps its history
@@ -165,11 +166,15 @@ class TableRecord:
         """Return its TableStatus."""
         if self.gone_at is not None:
             return "DELETING"
-        if now < self.active_at:
+        if now < self.active_at or self.is_loading:
             return "CREATING"
         if now < self.updated_until or any(now < index.fill_at for index in self.indexes):
             return "UPDATING"
         return "ACTIVE"
+
+    def takes_items(self, now: float) -> bool:
+        """Tell whether item requests may use it."""
+        return self.gone_at is None and self.active_at <= now and not self.is_loading
 
     def live_indexes(self, now: float) -> list[IndexRecord]:
         """Return the indexes to describe: all but those whose deletion is complete."""

@@ -154,7 +154,7 @@ class Catalog:
             raise ResourceNotFoundException("Requested resource not found")
         if built is None or built[0] != row:
             record = unpack_record(row)
-            if record.gone_at is not None or self._clock.now() < record.active_at:
+            if not record.takes_items(self._clock.now()):
                 raise ResourceNotFoundException("Requested resource not found")
             built = (row, equip(make_table(record), self._engine.capabilities))
             self._built[key] = built
