@@ -134,6 +134,8 @@ class TableRecord:
     policy: ResourcePolicy | None = None
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
     recovery: RecoveryRecord | None = None  # while it keeps its history
+    snapshots: dict[str, str] = field(default_factory=dict)  # histories of backups, by backup id
+    restore: dict[str, Any] | None = None  # its RestoreSummary, if it was restored
 
     @property
     def arn(self) -> str:
@@ -199,9 +201,12 @@ class TableRecord:
             stores.append(self.collections_store)
         if self.expires:
             stores.append(self.expiry_store)
-        if self.recovery is not None:
-            stores.append(self.recovery.store)
-        return stores
+        return stores + self.history_stores()
+
+    def history_stores(self) -> list[str]:
+        """Return the stores to which its changes add what they replace."""
+        recovery = [] if self.recovery is None else [self.recovery.store]
+        return recovery + list(self.snapshots.values())
 
     def fills(self) -> list[str]:
         """Return the names of its indexes that are being filled."""
@@ -275,7 +280,7 @@ def make_table(record: TableRecord) -> Table:
         shards=record.shards,
         stream=_make_log(record.stream),
     )
-    table.history_store = "" if record.recovery is None else record.recovery.store
+    table.history_stores = tuple(record.history_stores())
     table.policy = None if record.policy is None else record.policy.document
     table.stream_policies = {
         label: policy.document for label, policy in record.stream_policies.items()

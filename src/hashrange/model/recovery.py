@@ -1,12 +1,12 @@
 """Catalog records of point-in-time recovery: whether a table keeps its history, and for how long.
 
-A table keeps its history while recovery is enabled, and while a backup of it is being made. The
-history has a store of its own in the space of the table, with a new name each time it begins.
+A table keeps its history while recovery is enabled. The history has a store of its own in the space
+of the table, with a new name each time it begins.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 RECOVERY_DAYS_MAX: Final = 35
@@ -17,14 +17,12 @@ SECONDS_PER_DAY: Final = 86_400.0
 class RecoveryRecord:
     """The history of a table.
 
-    `enabled_at` is the earliest time that can be restored; None while recovery is off or is just
-    being turned on. `holds` are the ids of backups that need the history until they are made.
+    `enabled_at` is the earliest time that can be restored; None while recovery is being turned on.
     """
 
     store: str
     enabled_at: float | None = None
     days: int = RECOVERY_DAYS_MAX
-    holds: list[str] = field(default_factory=list)
 
     @property
     def is_enabled(self) -> bool:

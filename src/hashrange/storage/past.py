@@ -41,7 +41,7 @@ async def settle(catalog: Catalog, record: TableRecord) -> None:
 class Cut(Protocol):
     """A moment in the history of a table."""
 
-    def is_before(self, shard: int, version: Row) -> bool:
+    def is_before(self, version: Row) -> bool:
         """Tell whether the moment comes before a change."""
 
 
@@ -54,21 +54,18 @@ class TimeCut:
     def __init__(self, time: float) -> None:
         self._time = time
 
-    def is_before(self, shard: int, version: Row) -> bool:
+    def is_before(self, version: Row) -> bool:
         return version_time(version[1]) > self._time
 
 
 @final
-class SequenceCut:
-    """The moment after the changes with these numbers, one for each shard."""
+class BeginningCut:
+    """The moment at which the history began: all its changes come after it."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ()
 
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self._numbers = numbers
-
-    def is_before(self, shard: int, version: Row) -> bool:
-        return sequence_of(version[0]) > self._numbers[shard]
+    def is_before(self, version: Row) -> bool:
+        return True
 
 
 @final
@@ -151,7 +148,7 @@ class PastView:
         first: dict[bytes, Row] = {}
         for version in versions:
             key = version[0][:-SEQUENCE_BYTES]
-            if self._cut.is_before(shard, version) and (reverse or key not in first):
+            if self._cut.is_before(version) and (reverse or key not in first):
                 first[key] = version
         if not ended:
             # The rest of the last item's versions is beyond this chunk.
@@ -177,20 +174,20 @@ class PastView:
         """Return the first change of an item after the moment."""
         rows, ended = await self._versions(shard, key, 0, _FIRST_ROWS)
         for version in rows:
-            if self._cut.is_before(shard, version):
+            if self._cut.is_before(version):
                 return version
         if ended:
             return None
         low = sequence_of(rows[-1][0]) + 1
         (newest,), _ = await self._versions(shard, key, low, 1, reverse=True)
-        if not self._cut.is_before(shard, newest):
+        if not self._cut.is_before(newest):
             return None
         found = newest
         high = sequence_of(newest[0])
         while low < high:
             middle = (low + high) // 2
             (version,), _ = await self._versions(shard, key, middle, 1)
-            if self._cut.is_before(shard, version):
+            if self._cut.is_before(version):
                 found, high = version, middle
             else:
                 low = sequence_of(version[0]) + 1

@@ -157,7 +157,7 @@ class ItemWrite:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
             change_expiry(table, self.row_key, before, after, changes)
-        if table.stream is not None or table.history_store:
+        if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
             if is_change((old_row, new_row), items):
                 self._log((old_row, new_row), changes)
@@ -169,9 +169,9 @@ class ItemWrite:
         if table.stream is not None:
             who = (self.time, self.by_service)
             log_change(table, self.row_key, self.key_item, rows, who, changes)
-        if table.history_store:
-            by = (self.time, int(self.by_service), self.who)
-            log_version(table.history_store, self.row_key, rows[0], by, changes)
+        by = (self.time, int(self.by_service), self.who)
+        for store in table.history_stores:
+            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final
@@ -184,7 +184,7 @@ class PutWrite(ItemWrite):
         self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
     ) -> None:
         # While the write waits, its row is enough, unless other rows are made from the item.
-        is_needed = table.has_derived_rows or table.stream is not None or table.history_store != ""
+        is_needed = table.has_derived_rows or table.stream is not None or bool(table.history_stores)
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 

@@ -19,7 +19,7 @@ def test_the_latest_time_is_never_before_the_beginning() -> None:
 
 def test_a_record_is_made_from_plain_values() -> None:
     assert recovery_record(None) is None
-    made = recovery_record({"store": "t.h", "enabled_at": None, "days": 3, "holds": ["b"]})
-    assert made == RecoveryRecord("t.h", None, 3, ["b"])
+    made = recovery_record({"store": "t.h", "enabled_at": None, "days": 3})
+    assert made == RecoveryRecord("t.h", None, 3)
     assert made is not None
     assert not made.is_enabled

@@ -76,11 +76,10 @@ async def enable_recovery(context: Context, name: str, days: int) -> TableRecord
         if record.recovery is not None and record.recovery.is_enabled:
             record.recovery.days = days
             return Edit(record, outcome=record)
-        # A history that a backup has begun would do, but the window starts anew all the same.
-        if record.recovery is None:
-            record.recovery = RecoveryRecord(f"{record.store}.{store}")
-            return Edit(record, creates=[record.recovery.store], outcome=record)
-        return Edit(record, outcome=record)
+        if record.recovery is not None:  # another request was cut off between the two steps
+            return Edit(record, outcome=record)
+        record.recovery = RecoveryRecord(f"{record.store}.{store}")
+        return Edit(record, creates=[record.recovery.store], outcome=record)
 
     await _change(context, name, begin)
     now = context.clock.now()
@@ -95,12 +94,9 @@ async def enable_recovery(context: Context, name: str, days: int) -> TableRecord
 
 
 def disable_recovery(record: TableRecord) -> Edit:
-    """Turn recovery off, and drop the history unless a backup needs it."""
+    """Turn recovery off, and drop the history."""
     recovery = record.recovery
     if recovery is None:
-        return Edit(record, is_seen_by_requests=False, outcome=record)
-    recovery.enabled_at = None
-    if recovery.holds:
         return Edit(record, is_seen_by_requests=False, outcome=record)
     record.recovery = None
     return Edit(record, drops=[recovery.store], outcome=record)
