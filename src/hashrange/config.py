@@ -74,6 +74,11 @@ OPTIONS: Final = (
     Option("host", Kind.TEXT, "address to listen on"),
     Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
+    Option(
+        "backup-dir",
+        Kind.PATH,
+        "directory of backups of tables, best on another disk; beside the data if it is not set",
+    ),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
     Option(
         "workers",
@@ -148,6 +153,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
+    backup_dir: Path | None = None
     in_memory: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"
@@ -226,7 +232,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file"):
+    for name in ("data_dir", "backup_dir", "credentials", "key_file"):
         if name in values:
             # A path in a file is meant from where the file is, not from where the server starts.
             values[name] = path.absolute().parent / values[name]

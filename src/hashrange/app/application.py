@@ -8,6 +8,7 @@ from typing import final
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -107,6 +108,7 @@ class Application:
             address=address_of(listener.listening),
             functions=settings.functions,
             triggers=settings.triggers,
+            backup_files=backup_files(settings),
         )
         self._database = database
         bounds = bounds_of(settings)

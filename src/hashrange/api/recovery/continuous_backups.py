@@ -11,7 +11,6 @@ from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.api.tables.new_records import new_store
 from hashrange.errors import (
-    ContinuousBackupsUnavailableException,
     ResourceNotFoundException,
     TableNotFoundException,
     ValidationException,
@@ -56,12 +55,8 @@ async def recoverable_table(scope: RequestScope, name: str) -> TableRecord:
     shown = name.rpartition("/")[2]
     scope.touch_table(shown)
     status = "" if record is None else record.status(context.clock.now())
-    if record is None or status == "DELETING":
+    if record is None or status in ("CREATING", "DELETING"):
         raise TableNotFoundException(f"Table not found: {shown}")
-    if status == "CREATING":
-        raise ContinuousBackupsUnavailableException(
-            f"Backups are being enabled for the table: {shown}. Please retry later"
-        )
     return record
 
 
