@@ -76,6 +76,11 @@ OPTIONS: Final = (
     Option("host", Kind.TEXT, "address to listen on"),
     Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
+    Option(
+        "backup-dir",
+        Kind.PATH,
+        "directory of backups of tables, best on another disk; beside the data if it is not set",
+    ),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
     Option(
         "workers",
@@ -169,6 +174,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
+    backup_dir: Path | None = None
     in_memory: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"

@@ -10,6 +10,7 @@ from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.keys import ServerKeys
+from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
@@ -132,6 +133,7 @@ class Application:
             scheme=settings.scheme,
             functions=settings.functions,
             triggers=settings.triggers,
+            backup_files=backup_files(settings),
         )
         self._database = database
         bounds = bounds_of(settings)
