@@ -1,4 +1,4 @@
-"""The guides take a minute or two, most of it for starting the AWS CLI, so they run when asked for."""
+"""The guides take a minute, most of it for the AWS CLI, so they run only when asked for."""
 
 import pytest
 

@@ -16,7 +16,11 @@ import pytest
 from tests.faults.served import Served
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs/tutorial.md",
+    *sorted((ROOT / "docs/guides").glob("*.md")),
+]
 _BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # What the server of a page is started with.
@@ -84,7 +88,7 @@ def test_the_code_of_a_page_runs(page, server, tmp_path):
         env=environment_of(server, tmp_path),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=120,
     )
     assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
 
