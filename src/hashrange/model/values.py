@@ -59,6 +59,11 @@ _ELEMENT_BYTES: Final = 1
 _SHORT_DIGITS: Final = 4
 _known_sizes: Final[dict[str, int]] = {}
 
+# Of the members of a set in an error text.
+_ECHO_MAX: Final = 100_000
+# Values of one level that are measured before the size so far is looked at.
+_PART_VALUES: Final = 8192
+
 _TYPES: Final = frozenset(("S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"))
 _SET_MEMBERS: Final = {"SS": "S", "NS": "N", "BS": "B"}
 
@@ -192,34 +197,37 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
     try:
         for _ in range(NESTING_LEVELS_MAX):
             nested: list[Any] = []
-            for value in values:
-                member: Value = value  # its type makes the compiled loop three times as fast
-                if len(member) != 1:
-                    return None
-                if "S" in member:
-                    texts.append(member["S"])
-                elif "N" in member:
-                    known = _known_sizes.get(member["N"])
-                    size += _plain_number(member) if known is None else known
-                elif "M" in member:
-                    content: _Unchecked = member["M"]
-                    nested += content.values()
-                    names += content
-                    if "" in content:
+            for part in [values] if len(values) <= _PART_VALUES else _parts(values):
+                for value in part:
+                    member: Value = value  # its type makes the compiled loop three times as fast
+                    if len(member) != 1:
                         return None
-                    size += _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
-                elif "L" in member:
-                    elements = member["L"]
-                    if type(elements) is not list:
-                        return None
-                    nested += elements
-                    size += _COLLECTION_BYTES + len(elements) * _ELEMENT_BYTES
-                elif "BOOL" in member:
-                    if type(member["BOOL"]) is not bool:
-                        return None
-                    size += 1
-                else:
-                    size += _plain_rest(member)
+                    if "S" in member:
+                        texts.append(member["S"])
+                    elif "N" in member:
+                        known = _known_sizes.get(member["N"])
+                        size += _plain_number(member) if known is None else known
+                    elif "M" in member:
+                        content: _Unchecked = member["M"]
+                        nested += content.values()
+                        names += content
+                        if "" in content:
+                            return None
+                        size += _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
+                    elif "L" in member:
+                        elements = member["L"]
+                        if type(elements) is not list:
+                            return None
+                        nested += elements
+                        size += _COLLECTION_BYTES + len(elements) * _ELEMENT_BYTES
+                    elif "BOOL" in member:
+                        if type(member["BOOL"]) is not bool:
+                            return None
+                        size += 1
+                    else:
+                        size += _plain_rest(member)
+                if bytes_max is not None and size > bytes_max:
+                    break
             if not nested or (bytes_max is not None and size > bytes_max):
                 break
             values = nested
@@ -230,6 +238,11 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
     except (_Refusal, ClientError, TypeError, ValueError, AttributeError):
         return None
     return None if names_size > ATTRIBUTE_NAME_BYTES_MAX else size
+
+
+def _parts(values: list[Any]) -> list[list[Any]]:
+    """Return values in parts, of which a too large item needs only some."""
+    return [values[start : start + _PART_VALUES] for start in range(0, len(values), _PART_VALUES)]
 
 
 def _plain_number(value: Value) -> int:
@@ -394,6 +407,8 @@ def _check_set(value: Value, kind: str, content: object) -> int:
         raise mistyped(content, "List")
     if not content:
         raise _Refusal(_EMPTY_SETS[kind], _EMPTY_SETS[kind])
+    if kind == "NS" and type(content[0]) is str:
+        return _check_number_set(content)
     member_kind = _SET_MEMBERS[kind]
     size = 0
     for position, member in enumerate(content):
@@ -408,6 +423,23 @@ def _check_set(value: Value, kind: str, content: object) -> int:
     return size
 
 
+def _check_number_set(content: list[Any]) -> int:
+    """Check a set of numbers; without the steps that other types need."""
+    size = 0
+    for position, member in enumerate(content):
+        if type(member) is not str:
+            if member is None:
+                raise ValidationException(_NULL_MEMBERS["NS"])
+            raise mistyped(member, "String")
+        canonical = member if numbers.is_canonical(member) else _number(member)
+        content[position] = canonical
+        size += numbers.size(canonical)
+    if len(set(content)) != len(content):
+        raise _duplicates("NS", content)
+    sort_members("NS", content)
+    return size
+
+
 def _duplicates(kind: str, members: list[str]) -> _Refusal:
     """Name the members as each of the two layers does.
 
@@ -416,13 +448,15 @@ def _duplicates(kind: str, members: list[str]) -> _Refusal:
     if kind == "NS":
         plain = "Input collection contains duplicates"
         return _Refusal(f"{_INVALID}{plain}.", plain)
-    repeat = next(
-        position for position, member in enumerate(members) if member in members[:position]
-    )
+    seen: set[str] = set()
+    repeat = 0
+    while members[repeat] not in seen:
+        seen.add(members[repeat])
+        repeat += 1
     of_type, separator = ("of type BS", ",") if kind == "BS" else ("", ", ")
     ordered = sorted(members[:repeat], key=a2b_base64 if kind == "BS" else str.encode)
-    current = separator.join(f'"{member}"' for member in ordered + members[repeat:])
-    older = ", ".join(members)
+    current = separator.join(f'"{member}"' for member in ordered + members[repeat:])[:_ECHO_MAX]
+    older = ", ".join(members)[:_ECHO_MAX]
     return _Refusal(
         f"{_INVALID}Input collection [{current}]{of_type} contains duplicates.",
         f"{_INVALID}Input collection [{older}]{of_type} contains duplicates.",

@@ -31,6 +31,7 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
+from hashrange.storage.foresight import CostlyDecisionError, write_decision, write_foreseen
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
     ABORTED,
@@ -77,7 +78,10 @@ class Tables(Protocol):
 async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
     """Carry out one item write."""
     decision = SingleWrite(write, now)
-    outcome = await engine.write(decision)
+    try:
+        outcome = await engine.write(decision)
+    except CostlyDecisionError as costly:
+        outcome = await write_foreseen(engine, decision, costly)
     if isinstance(outcome, LockMet):
         outcome = await write_past_locks(engine, decision, now)
     assert isinstance(outcome, ItemOutcome)
@@ -92,7 +96,7 @@ async def write_batch(
     The outcome of a write is a conflict if its item belongs to a transaction in progress.
     """
     if engine.capabilities.atomic_across_shards:
-        outcomes = await engine.write(GroupWrite(writes, is_transaction=False, now=now))
+        outcomes = await write_decision(engine, GroupWrite(writes, is_transaction=False, now=now))
         assert isinstance(outcomes, list)
         return outcomes
     found: dict[RowKey, ItemOutcome | TransactionConflictException] = {}
@@ -126,7 +130,7 @@ async def transact(
     is_one_step = engine.capabilities.atomic_across_shards
     if is_one_step or (token is None and len(_by_place(writes)) == 1):
         decision = GroupWrite(writes, is_transaction=True, now=now, token=token)
-        outcomes = await try_past_locks(engine, lambda: engine.write(decision), now)
+        outcomes = await try_past_locks(engine, lambda: write_decision(engine, decision), now)
         if isinstance(outcomes, LockMet):
             return _conflicts(writes, outcomes)
         assert outcomes is None or isinstance(outcomes, list)

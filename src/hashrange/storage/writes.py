@@ -20,7 +20,9 @@ from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
 from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
+from hashrange.pauses import Pace
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.foresight import COSTLY_BYTES, CostlyDecisionError, check_cost
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import change_indexes, write_units
 from hashrange.storage.items import item_row
@@ -83,7 +85,16 @@ class ItemWrite:
     what the item shall be, and `record` has the change done; `apply` does both.
     """
 
-    __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
+    __slots__ = (
+        "_foreseen",
+        "condition",
+        "key",
+        "key_item",
+        "row_key",
+        "table",
+        "time",
+        "unmarked",
+    )
 
     # Whether the service itself made the write, as when an item expires.
     by_service = False
@@ -98,6 +109,8 @@ class ItemWrite:
         self.condition = condition
         self.time = 0.0
         self.unmarked: tuple[Index, ...] = ()
+        # A row, and the image that it leads to; see `foresight`.
+        self._foreseen: tuple[bytes | None, Image | ValidationException] | None = None
 
     def mark_keys(self) -> list[RowKey]:
         """Return where it is marked that the item is in an index that is being filled."""
@@ -116,9 +129,40 @@ class ItemWrite:
         """Return the image of the item, given its previous row. Changes nothing."""
         raise NotImplementedError
 
+    @property
+    def reads_item(self) -> bool:
+        """Whether `resolve` decodes the previous row."""
+        return self.condition is not None or self.table.has_derived_rows
+
+    def is_costly(self, row: bytes | None) -> bool:
+        """Tell whether `apply` would have to decode this row."""
+        return self.reads_item and (self._foreseen is None or self._foreseen[0] != row)
+
+    async def foresee(self, row: bytes | None, pace: Pace) -> None:
+        """Resolve on a row before the turn to write, in slices."""
+        self._foreseen = None
+        try:
+            self._foreseen = (row, await self._resolve_slowly(row, pace))
+        except ValidationException as refusal:
+            self._foreseen = (row, refusal)
+
+    async def _resolve_slowly(self, row: bytes | None, pace: Pace) -> Image:
+        if pace.is_over():
+            await pace.pause()
+        return self.resolve(row)
+
+    def _image(self, row: bytes | None) -> Image:
+        """Return what was foreseen of this row, or resolve it now."""
+        if self._foreseen is None or self._foreseen[0] != row:
+            return self.resolve(row)
+        image = self._foreseen[1]
+        if isinstance(image, ValidationException):
+            raise image
+        return image
+
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         """Decide on the previous row; add what is to be done to `changes`."""
-        image = self.resolve(row)
+        image = self.resolve(row) if self._foreseen is None else self._image(row)
         if not image.matched:
             return ItemOutcome(row, None, matched=False)
         if not image.is_change:
@@ -237,6 +281,8 @@ class CheckWrite(ItemWrite):
 
     __slots__ = ()
 
+    reads_item = True
+
     def resolve(self, row: bytes | None) -> Image:
         item = {} if row is None else unpack_item(row)
         matched = self.condition is None or self.condition.matches(item)
@@ -269,6 +315,8 @@ class UpdateWrite(ItemWrite):
         self.check = check
         self.counts_actions = counts_actions
 
+    reads_item = True
+
     def resolve(self, row: bytes | None) -> Image:
         old = None if row is None else unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
@@ -279,10 +327,30 @@ class UpdateWrite(ItemWrite):
                 self._measure(None, None, new)
                 return Image(None, None, is_change=False)
             new = self.update.apply(new)
+        return Image(old, (new, pack_item(new, self._check(old, row, new))))
+
+    async def _resolve_slowly(self, row: bytes | None, pace: Pace) -> Image:
+        """Do what `resolve` does for an item that is there, with pauses."""
+        if row is None:
+            return self.resolve(row)
+        await pace.pause()
+        old = unpack_item(row)
+        await pace.pause()
+        if self.condition is not None and not self.condition.matches(old):
+            return Image(old, None, matched=False)
+        await pace.pause()
+        new = old if self.update is None else self.update.apply(old)
+        await pace.pause()
+        size = self._check(old, row, new)
+        await pace.pause()
+        return Image(old, (new, pack_item(new, size)))
+
+    def _check(self, old: Item | None, row: bytes | None, new: Item) -> int:
+        """Refuse an edited item that is not allowed; return its size."""
         size = self._measure(old, row, new)
         if self.table.indexes and self.update is not None:
             self.check(self.table, self.update, new)
-        return Image(old, (new, pack_item(new, size)))
+        return size
 
     def _measure(self, old: Item | None, row: bytes | None, new: Item) -> int:
         """Return the new item's size, counting only what the update may have changed."""
@@ -338,10 +406,13 @@ class SingleWrite:
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         if self.write.table.has_locks and rows[-1] is not None:
             return Changes(LockMet(self.write.table, self.write.key, unpack_lock(rows[-1])))
+        row = rows[0]
+        if row is not None and len(row) > COSTLY_BYTES and self.write.is_costly(row):
+            raise CostlyDecisionError([(self.write, row)])
         changes = Changes()
         if self.write.table.filling:
             self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
-        outcome = self.write.apply(rows[0], changes)
+        outcome = self.write.apply(row, changes)
         changes.outcome = outcome
         if self.write.table.local_indexes:
             change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
@@ -403,6 +474,7 @@ class GroupWrite:
         met = self._find_lock(before)
         if met is not None:
             return Changes(met)
+        check_cost(list(zip(self.writes, rows, strict=False)))
         outcomes: list[ItemOutcome | ValidationException] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)

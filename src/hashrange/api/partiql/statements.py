@@ -34,6 +34,7 @@ from hashrange.expressions.partiql.statements import (
     prepare_statement,
 )
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, unpack_item
 from hashrange.storage.transactions import write_item
@@ -151,11 +152,14 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
     An error of a statement is reported in its place of the response.
     """
     members = [_Member(member) for member in request["Statements"]]
+    pace = Pace()
     for member in members:
         try:
             member.prepare()
         except ValidationException as error:
             member.fail(error)
+        if pace.is_over():
+            await pace.pause()
     kinds = {
         isinstance(member.statement, SelectStatement)
         for member in members
@@ -171,6 +175,8 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
                 await member.bind(scope)
             except ClientError as error:
                 member.fail(error)
+            if pace.is_over():
+                await pace.pause()
     ready = [member for member in members if member.key is not None and not member.response]
     if len({member.key for member in ready}) < len(ready):
         raise ValidationException("Provided list of item keys contains duplicates")
@@ -194,7 +200,10 @@ async def _read(
     keys = [member.key for member in members if member.key is not None]
     is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
     rows = await read_items(scope.context.engine, keys, consistency_of(is_consistent))
+    pace = Pace()
     for member, row in zip(members, rows, strict=True):
+        if pace.is_over():
+            await pace.pause()
         member.show(row)
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))
