@@ -60,10 +60,16 @@ class Lane:
 _lane: Lane | None = None
 
 
-def _running_lane() -> Lane:
-    """Return the lane of the running loop; there is one loop per process, except in tests."""
+def _running_lane() -> Lane | None:
+    """Return the lane of the running loop, None without one, as in-process databases are.
+
+    There is one loop per process, except in tests.
+    """
     global _lane
-    loop = asyncio.get_running_loop()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return None
     if _lane is None or _lane.loop is not loop:
         _lane = Lane(loop)
     return _lane
@@ -72,7 +78,7 @@ def _running_lane() -> Lane:
 async def enter_lane() -> None:
     """Wait until the slice of a turn is free; call it before work that is known to be long."""
     lane = _running_lane()
-    if not lane.enter():
+    if lane is not None and not lane.enter():
         await lane.queue()
 
 
@@ -91,5 +97,7 @@ class Pace:
 
     async def pause(self) -> None:
         """Let others go first, then begin another slice."""
-        await _running_lane().queue()
+        lane = _running_lane()
+        if lane is not None:
+            await lane.queue()
         self._began = perf_counter()

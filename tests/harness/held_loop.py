@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, final
 
 
@@ -27,7 +27,8 @@ class Holds:
 def held_loop() -> Iterator[Holds]:
     """Measure the callbacks of all asyncio loops (not uvloop) in this process."""
     holds = Holds()
-    run: Callable[[Any], None] = asyncio.Handle._run  # type: ignore[attr-defined]
+    handle_class: Any = asyncio.Handle
+    run = handle_class._run
 
     def timed(handle: asyncio.Handle) -> None:
         before = time.thread_time()
@@ -36,8 +37,8 @@ def held_loop() -> Iterator[Holds]:
         finally:
             holds.note(time.thread_time() - before)
 
-    asyncio.Handle._run = timed  # type: ignore[attr-defined]
+    handle_class._run = timed
     try:
         yield holds
     finally:
-        asyncio.Handle._run = run  # type: ignore[attr-defined]
+        handle_class._run = run

@@ -91,7 +91,7 @@ class _Splitter:
     ) -> list[tuple[str, int, int]]:
         """Return name, start and end of the members of an object or a list that is not empty."""
         body = self._body
-        members = []
+        members: list[tuple[str, int, int]] = []
         while len(members) < LIST_MEMBERS_MAX:
             name = ""
             if is_object:
