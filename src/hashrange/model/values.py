@@ -22,7 +22,8 @@ from typing import Any, Final, final
 from hashrange.errors import ClientError, SerializationException, ValidationException
 from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.model import numbers
-from hashrange.model.sets import sort_members
+from hashrange.model.nesting import nests_beyond
+from hashrange.model.sets import duplicates_texts, sort_members
 from hashrange.model.wire_types import base64_refusal, check_types, mistyped
 
 __all__ = [
@@ -59,8 +60,6 @@ _ELEMENT_BYTES: Final = 1
 _SHORT_DIGITS: Final = 4
 _known_sizes: Final[dict[str, int]] = {}
 
-# Of the members of a set in an error text.
-_ECHO_MAX: Final = 100_000
 # Values of one level that are measured before the size so far is looked at.
 _PART_VALUES: Final = 8192
 
@@ -128,7 +127,7 @@ def check_item(item: object, wording: int = BARE, bytes_max: int | None = None) 
         raise refusal.worded(wording) from None
     except ValidationException as error:
         # A value too deep anywhere is reported before an empty name inside a map.
-        if error.message == _EMPTY_NAME and _nests_beyond(NESTING_LEVELS_MAX, item):
+        if error.message == _EMPTY_NAME and nests_beyond(NESTING_LEVELS_MAX, item):
             raise _Refusal(_TOO_DEEP, _TOO_DEEP).worded(wording) from None
         raise
 
@@ -157,7 +156,7 @@ def check_values(values: object, wording: int = BARE) -> int:
             # The older layer allows one level more; the check that refuses that level names no key.
             if wording != OLDER or (
                 error.message == _TOO_DEEP
-                and not _nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})
+                and not nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})
             ):
                 raise
             raise ValidationException(
@@ -441,43 +440,10 @@ def _check_number_set(content: list[Any]) -> int:
 
 
 def _duplicates(kind: str, members: list[str]) -> _Refusal:
-    """Name the members as each of the two layers does.
-
-    The current one lists the members up to the first repeat in byte order, then the rest as sent.
-    """
+    current, older = duplicates_texts(kind, members)
     if kind == "NS":
-        plain = "Input collection contains duplicates"
-        return _Refusal(f"{_INVALID}{plain}.", plain)
-    seen: set[str] = set()
-    repeat = 0
-    while members[repeat] not in seen:
-        seen.add(members[repeat])
-        repeat += 1
-    of_type, separator = ("of type BS", ",") if kind == "BS" else ("", ", ")
-    ordered = sorted(members[:repeat], key=a2b_base64 if kind == "BS" else str.encode)
-    current = separator.join(f'"{member}"' for member in ordered + members[repeat:])[:_ECHO_MAX]
-    older = ", ".join(members)[:_ECHO_MAX]
-    return _Refusal(
-        f"{_INVALID}Input collection [{current}]{of_type} contains duplicates.",
-        f"{_INVALID}Input collection [{older}]{of_type} contains duplicates.",
-    )
-
-
-def _nests_beyond(levels_max: int, item: _Unchecked) -> bool:
-    """Say whether some value of an item is nested deeper than so many levels."""
-    pending: list[tuple[object, int]] = [(value, 1) for value in item.values()]
-    while pending:
-        value, level = pending.pop()
-        if level > levels_max:
-            return True
-        if isinstance(value, dict):
-            nested = value.get("M")
-            if isinstance(nested, dict):
-                pending.extend((element, level + 1) for element in nested.values())
-            nested = value.get("L")
-            if isinstance(nested, list):
-                pending.extend((element, level + 1) for element in nested)
-    return False
+        return _Refusal(_INVALID + current, older)
+    return _Refusal(_INVALID + current, _INVALID + older)
 
 
 def item_size(item: Item) -> int:
@@ -512,10 +478,11 @@ def value_size(value: Value) -> int:
         return len(content) * 3 // 4 - padding
     if kind == "BOOL" or kind == "NULL":
         return 1
-    member_kind = _SET_MEMBERS[kind]
+    if kind == "SS":
+        return _texts_size(content)
     size = 0
     for member in content:
-        size += value_size({member_kind: member})
+        size += numbers.size(member) if kind == "NS" else value_size({"B": member})
     return size
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from hashrange.pauses import Pace
 from hashrange.storage.foresight import (
     COSTLY_BYTES,
     CostlyDecisionError,
+    Foreseen,
     check_cost,
+    foresee,
     write_decision,
 )
+from hashrange.storage.images import Image
 from hashrange.storage.layout import pack_item
 from hashrange.storage.writes import CheckWrite, ItemOutcome, SingleWrite
 from hashrange.testing import local
@@ -26,16 +30,19 @@ LARGE = "x" * (COSTLY_BYTES + 1000)
 
 
 class StubWrite:
-    """A write that decodes its row unless it has foreseen that very row."""
+    """A write that remembers which rows it resolved."""
 
     def __init__(self) -> None:
-        self.foreseen: list[bytes | None] = []
+        self.rows: list[bytes] = []
+        self.foreseen: Foreseen | None = None
 
-    def is_costly(self, row: bytes | None) -> bool:
-        return not self.foreseen or self.foreseen[-1] != row
+    def reads_item(self) -> bool:
+        return True
 
-    async def foresee(self, row: bytes | None, pace: Pace) -> None:
-        self.foreseen.append(row)
+    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
+        yield None
+        self.rows.append(row)
+        yield Image(None, None)
 
 
 class ChangingEngine:
@@ -61,13 +68,13 @@ def costly_decision(write: StubWrite) -> Any:
 def test_a_costly_decision_is_foreseen_on_the_rows_it_met_and_then_made() -> None:
     write, engine = StubWrite(), ChangingEngine(0)
     assert asyncio.run(write_decision(engine, costly_decision(write))) == "written"  # type: ignore[arg-type]
-    assert write.foreseen == [b"0" + b"x" * COSTLY_BYTES]
+    assert write.rows == [b"0" + b"x" * COSTLY_BYTES]
 
 
 def test_rows_that_change_meanwhile_are_foreseen_again() -> None:
     write, engine = StubWrite(), ChangingEngine(2)
     assert asyncio.run(write_decision(engine, costly_decision(write))) == "written"  # type: ignore[arg-type]
-    assert len(write.foreseen) == 3
+    assert len(write.rows) == 3
 
 
 def test_rows_that_never_rest_are_a_conflict() -> None:
@@ -166,7 +173,7 @@ def test_a_large_row_is_not_decoded_in_the_turn_to_write() -> None:
     check = CheckWrite(table, b"key", key, None)
     with pytest.raises(CostlyDecisionError):
         SingleWrite(check, 0.0).decide([row])
-    asyncio.run(check.foresee(row, Pace()))
+    asyncio.run(foresee(check, row, Pace()))
     outcome = SingleWrite(check, 0.0).decide([row]).outcome
     assert isinstance(outcome, ItemOutcome)
     assert outcome.matched

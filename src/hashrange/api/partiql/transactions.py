@@ -177,8 +177,8 @@ async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table
 async def _read_all(scope: RequestScope, request: Request, members: list[_Read]) -> Response:
     tables = await _tables(scope, members)
     keys = await bind_all(members, tables)
-    rows = await read_all(scope.context, tables, keys)
-    response = report_reads(scope, request, tables, rows)
+    rows = await read_all(scope, tables, keys)
+    response = report_reads(scope, request, tables, keys, rows)
     responses: list[dict[str, object]] = []
     pace = Pace()
     for member, row in zip(members, rows, strict=True):

@@ -10,11 +10,11 @@ from typing import Final, final
 
 from hashrange.api.operation import Operation, Request, Response, Service
 from hashrange.api.scope import RequestScope
-from hashrange.api.shapes.bulk_numbers import settle_numbers
 from hashrange.errors import ClientError, UnknownOperationException
 from hashrange.limits import REQUEST_BODY_BYTES_MAX
 from hashrange.wire.http.content_encoding import decode_body
 from hashrange.wire.http.messages import PLAIN_JSON, TOO_LARGE, HttpAnswer, HttpRequest
+from hashrange.wire.protocols.bulk_numbers import settle_numbers
 from hashrange.wire.protocols.json_codec import BodyTooLargeError, decode, encode
 from hashrange.wire.protocols.large_json import decode_large
 

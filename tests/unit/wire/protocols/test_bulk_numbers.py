@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 
-from hashrange.api.shapes.bulk_numbers import settle_numbers
 from hashrange.model.values import check_item
+from hashrange.wire.protocols.bulk_numbers import settle_numbers
 
 
 def test_all_numbers_become_normal_and_nothing_else_changes():
