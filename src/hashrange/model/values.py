@@ -471,7 +471,8 @@ def value_size(value: Value) -> int:
     if kind == "L":
         size = _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
         for element in content:
-            size += value_size(element)
+            known = _known_sizes.get(element["N"]) if "N" in element else None
+            size += value_size(element) if known is None else known
         return size
     if kind == "B":
         padding: int = content.count("=", -2)

@@ -61,7 +61,10 @@ _CODES: Final = {
 
 async def execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out one statement."""
+    pace = Pace()
     statement = prepare_statement(request["Statement"])
+    if pace.is_over():
+        await pace.pause()
     values = statement.values(request.get("Parameters", ()))
     if isinstance(statement, ExistsStatement):
         raise ValidationException(_EXISTS)

@@ -22,6 +22,8 @@ from hashrange.pauses import Pace, enter_lane
 _SLACK: Final = 4096
 _COUNT_MAX: Final = ITEM_BYTES_MAX + _SLACK
 _AT_ONCE_MAX: Final = 100_000
+# JSON of an item; no dense item has more, unless it is padded.
+_PART_BYTES_MAX: Final = 16 * ITEM_BYTES_MAX
 # Levels of a request above its items; with them, the levels that are split.
 _LEVELS_MAX: Final = 8
 _SPACE: Final = re.compile(rb"[ \t\n\r]*")
@@ -49,6 +51,26 @@ async def decode_large(body: bytes) -> dict[str, Any]:
     return request
 
 
+async def dismantle(request: dict[str, Any]) -> None:
+    """Let go of a large request part by part, since freeing millions of objects takes time, too."""
+    pace = Pace()
+    layer: list[Any] = [request]
+    for _ in range(_LEVELS_MAX):
+        below: list[Any] = []
+        while layer:
+            part = layer.pop()
+            if isinstance(part, dict) and len(part) <= LIST_MEMBERS_MAX:
+                below += part.values()
+                part.clear()
+            elif isinstance(part, list) and len(part) <= LIST_MEMBERS_MAX:
+                below += part
+                part.clear()
+            del part
+            if pace.is_over():
+                await pace.pause()
+        layer = below
+
+
 def _is_sparse(body: bytes, start: int, end: int, count_max: int) -> bool:
     """Tell whether a part has no more commas and brackets of each kind than that."""
     return all(body.count(mark, start, end) <= count_max for mark in _OPENING)
@@ -70,7 +92,8 @@ class _Splitter:
     async def value(self, start: int, end: int, levels: int) -> Any:
         """Return the value of a part, which has nothing but white space around it."""
         await self.pace.pause()
-        if _is_sparse(self._body, start, end, _COUNT_MAX):
+        count_max = _COUNT_MAX if end - start <= _PART_BYTES_MAX else _AT_ONCE_MAX
+        if _is_sparse(self._body, start, end, count_max):
             return orjson.loads(self._view[start:end])
         start = self._after_space(start)
         opening = self._body[start : start + 1]
