@@ -152,6 +152,7 @@ faults: export HASHRANGE_MISHAP_SEEDS ?= 20
 faults: export HASHRANGE_CATALOG_ROUNDS ?= 300
 faults: export HASHRANGE_MUTATIONS ?= 20000
 faults: export HASHRANGE_REPETITIONS ?= 5000
+faults: export HASHRANGE_FUZZ ?= 1000000
 faults: export HASHRANGE_SMALL_DISK ?= 1
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	@echo "seed: $$HASHRANGE_SEED"

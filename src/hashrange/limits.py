@@ -26,6 +26,7 @@ NUMBER_BYTES_MAX: Final = 21
 EXPRESSION_BYTES_MAX: Final = 4096
 EXPRESSION_OPERATORS_MAX: Final = 300
 EXPRESSION_VARIABLES_BYTES_MAX: Final = 2_097_152  # all names and values of a request together
+EXPRESSION_VARIABLES_MAX: Final = 8192  # cannot be used within the bytes of all expressions
 EXPRESSION_VARIABLE_BYTES_MAX: Final = 255  # one name or value placeholder
 EXPRESSION_DEPTH_MAX: Final = 300  # nesting of parentheses and operators in the parser
 IN_OPERANDS_MAX: Final = 100
