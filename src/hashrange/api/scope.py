@@ -7,6 +7,7 @@ is shared or locked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Final, final
 
@@ -113,8 +114,8 @@ class RequestScope:
         self.peer = peer
         self.trace = trace
         self.caller = NOBODY
-        self.resources: list[str] = []
-        self.consumed: list[Consumed] = []
+        self.resources: Sequence[str] = ()
+        self.consumed: Sequence[Consumed] = ()
         self.examined_count = 0
         self.examined_bytes = 0
         self.returned_count = 0
@@ -178,7 +179,7 @@ class RequestScope:
         table = context.catalog.known_table(context.account, context.region, name)
         if table is not None:
             # Only operations on a single table come here.
-            self.resources.append(table.arn)
+            self.resources = [table.arn]
         return table
 
     async def table(self, name: str) -> Table:
@@ -190,7 +191,7 @@ class RequestScope:
     def touch(self, arn: str) -> None:
         """Note a resource of this request."""
         if arn not in self.resources:
-            self.resources.append(arn)
+            self.resources = [*self.resources, arn]
 
     def touch_table(self, name: str) -> None:
         """Note a table of the caller's account and region by its name."""
@@ -198,11 +199,11 @@ class RequestScope:
 
     def note_read(self, table: str, units: float, index: str | None = None) -> None:
         """Note read units consumed from a table or one of its indexes."""
-        self.consumed.append((table, index, units, 0.0))
+        self.consumed = [*self.consumed, (table, index, units, 0.0)]
 
     def note_write(self, table: str, units: float, index: str | None = None) -> None:
         """Note write units consumed from a table or one of its indexes."""
-        self.consumed.append((table, index, 0.0, units))
+        self.consumed = [*self.consumed, (table, index, 0.0, units)]
 
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
@@ -215,7 +216,7 @@ class RequestScope:
 
     def forget_attempt(self) -> None:
         """Drop what a handler noted before its attempt was given up."""
-        self.resources.clear()
-        self.consumed.clear()
+        self.resources = ()
+        self.consumed = ()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0

@@ -107,7 +107,7 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
 def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
     """Note the units of a single write; a failed condition consumes them too."""
     name = write.table.name
-    scope.consumed.append((name, None, 0.0, outcome.units))
+    scope.consumed = [(name, None, 0.0, outcome.units)]
     if outcome.charges:
         for index, units in outcome.charges.items():
             scope.note_write(name, units, index)

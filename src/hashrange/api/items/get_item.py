@@ -8,16 +8,16 @@ from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.engine.base import EVENTUAL, STRONG
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
-from hashrange.storage.items import consistency_of, item_row, read_items
+from hashrange.storage.items import item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
 async def get_item(scope: RequestScope, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
-    context = scope.context
     table = scope.known_table(request["TableName"])
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):
@@ -35,7 +35,10 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
     rows = (item_row(table, key),)
-    row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    if consistent:
+        row = (await read_items(scope.context.engine, rows, STRONG))[0]
+    else:
+        row = (await scope.context.engine.read(rows, EVENTUAL))[0]
     size = 0
     response: Response = {}
     if row is not None:
@@ -47,7 +50,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     units = 0.5
     if size > READ_UNIT_BYTES or not is_plain:
         units = read_units(size, consistent=consistent)
-    scope.consumed.append((table.name, None, units, 0.0))
+    scope.consumed = [(table.name, None, units, 0.0)]
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)
