@@ -7,7 +7,6 @@ is shared or locked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
 from typing import Final, final
 
@@ -19,6 +18,9 @@ from hashrange.policies.evaluation import Grants
 
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
+
+Throttle = tuple[str, str | None, str]
+"""Table name, index name (None for the table itself) and the reason of a throttled event."""
 
 
 @final
@@ -75,12 +77,14 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
-    type, for requests that were refused before their table was resolved. Sizes are in bytes as
-    DynamoDB counts them.
+    succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
+    some of many. `requested_table` is the TableName of a refused request as the client sent it, of
+    any type, for requests that were refused before their table was resolved. Sizes are in bytes as
+    DynamoDB counts them. `at` is the earlier time at which a request reads, None for the present.
     """
 
     __slots__ = (
+        "at",
         "caller",
         "consumed",
         "context",
@@ -99,6 +103,7 @@ class RequestScope:
         "service",
         "started",
         "status",
+        "throttles",
         "trace",
     )
 
@@ -114,8 +119,8 @@ class RequestScope:
         self.peer = peer
         self.trace = trace
         self.caller = NOBODY
-        self.resources: Sequence[str] = ()
-        self.consumed: Sequence[Consumed] = ()
+        self.resources: list[str] = []
+        self.consumed: list[Consumed] = []
         self.examined_count = 0
         self.examined_bytes = 0
         self.returned_count = 0
@@ -123,6 +128,9 @@ class RequestScope:
         self.error = ""
         self.reason = ""
         self.requested_table: object = None
+        # Few requests have any, so the empty tuple is shared.
+        self.throttles: tuple[Throttle, ...] = ()
+        self.at: float | None = None
 
     @property
     def account(self) -> str:
@@ -179,7 +187,7 @@ class RequestScope:
         table = context.catalog.known_table(context.account, context.region, name)
         if table is not None:
             # Only operations on a single table come here.
-            self.resources = [table.arn]
+            self.resources.append(table.arn)
         return table
 
     async def table(self, name: str) -> Table:
@@ -191,7 +199,7 @@ class RequestScope:
     def touch(self, arn: str) -> None:
         """Note a resource of this request."""
         if arn not in self.resources:
-            self.resources = [*self.resources, arn]
+            self.resources.append(arn)
 
     def touch_table(self, name: str) -> None:
         """Note a table of the caller's account and region by its name."""
@@ -199,11 +207,15 @@ class RequestScope:
 
     def note_read(self, table: str, units: float, index: str | None = None) -> None:
         """Note read units consumed from a table or one of its indexes."""
-        self.consumed = [*self.consumed, (table, index, units, 0.0)]
+        self.consumed.append((table, index, units, 0.0))
 
     def note_write(self, table: str, units: float, index: str | None = None) -> None:
         """Note write units consumed from a table or one of its indexes."""
-        self.consumed = [*self.consumed, (table, index, 0.0, units)]
+        self.consumed.append((table, index, 0.0, units))
+
+    def note_throttle(self, table: str, reason: str, index: str | None = None) -> None:
+        """Note an event that was throttled; the reason as in AWS's ThrottlingReasons."""
+        self.throttles = (*self.throttles, (table, index, reason))
 
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
@@ -216,7 +228,8 @@ class RequestScope:
 
     def forget_attempt(self) -> None:
         """Drop what a handler noted before its attempt was given up."""
-        self.resources = ()
-        self.consumed = ()
+        self.resources.clear()
+        self.consumed.clear()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0
+        self.throttles = ()

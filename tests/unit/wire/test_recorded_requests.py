@@ -317,7 +317,7 @@ CONTROL = [
 def test_operations_on_tables_note_them(site, operation, request_, resources):
     _, scope = site.call(operation, **request_)
     assert (scope.service, scope.operation, scope.error) == ("dynamodb", operation, "")
-    assert (scope.resources, scope.consumed) == (resources, ())
+    assert (scope.resources, scope.consumed) == (resources, [])
 
 
 def test_reading_a_resource_policy_notes_the_table(site):

@@ -50,7 +50,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     units = 0.5
     if size > READ_UNIT_BYTES or not is_plain:
         units = read_units(size, consistent=consistent)
-    scope.consumed = [(table.name, None, units, 0.0)]
+    scope.consumed.append((table.name, None, units, 0.0))
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)
