@@ -42,7 +42,7 @@ from hashrange.storage.indexes import (
 )
 from hashrange.storage.item_collections import change_collections, collection_key
 from hashrange.storage.items import item_row
-from hashrange.storage.layout import pack_item, row_size, unpack_item
+from hashrange.storage.layout import pack_item, row_size, unpack_item, unpack_size
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
@@ -74,9 +74,9 @@ class ItemOutcome:
         self.old = old
         self.new = new
         self.matched = matched
-        old_size = 0 if old is None else row_size(old)
-        new_size = 0 if new is None else row_size(new)
-        self.units = write_units(max(old_size, new_size))
+        old_size: int = 0 if old is None else unpack_size(old)[0]
+        new_size: int = 0 if new is None else unpack_size(new)[0]
+        self.units = write_units(new_size if new_size > old_size else old_size)
         self.charges: dict[str, int] = {}
         self.index_keys: dict[str, bytes] = _NO_KEYS
         self.collection_bytes = new_size - old_size
@@ -172,7 +172,8 @@ class ItemWrite:
         old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
-            changes.puts.append((*self.row_key, new_row))
+            store, shard, key = self.row_key
+            changes.puts.append((store, shard, key, new_row))
         elif old_row is not None:
             changes.deletes.append(self.row_key)
         added = (new_row is not None) - (old_row is not None)
