@@ -97,6 +97,30 @@ class TableNotFoundException(ClientError):
     pass
 
 
+class TableAlreadyExistsException(ClientError):
+    pass
+
+
+class TableInUseException(ClientError):
+    pass
+
+
+class PointInTimeRecoveryUnavailableException(ClientError):
+    pass
+
+
+class InvalidRestoreTimeException(ClientError):
+    pass
+
+
+class BackupNotFoundException(ClientError):
+    pass
+
+
+class BackupInUseException(ClientError):
+    pass
+
+
 class ExpiredIteratorException(ClientError):
     pass
 

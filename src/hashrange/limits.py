@@ -110,6 +110,17 @@ CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
 
+# Jobs: exports, imports and their like.
+JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn
+JOBS_ACTIVE_MAX: Final = 50  # of one kind, account and region
+JOB_TOKEN_SECONDS: Final = 8 * 3600
+JOB_KEPT_SECONDS: Final = 90 * 86_400  # for which a job that has ended is described
+LOAD_STEP_ROWS_MAX: Final = 100  # of one decision of a bulk load
+LOAD_STEP_BYTES_MAX: Final = 262_144
+OBJECT_CHUNK_BYTES: Final = 262_144  # of an object, read or written at a time
+OBJECT_PART_BYTES: Final = 8_388_608  # of an object sent to a remote store in parts
+OBJECT_KEY_BYTES_MAX: Final = 1024
+
 # The log.
 MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process
 LOGGED_TEXT_CHARACTERS_MAX: Final = 500  # of what a client sent or is told

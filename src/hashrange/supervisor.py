@@ -25,8 +25,9 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app.application import Application
+from hashrange.app.application import Application, certificates_of
 from hashrange.app.engines import StartError, reserve_data, wait_for_last_server
+from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
@@ -61,20 +62,22 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     """
     _raise_file_limit()
     clock = SystemClock()
-    identities = make_identities(settings)
+    keys = ServerKeys(settings)
+    identities = make_identities(keys)
     stages = make_stages(settings, clock, identities)
+    certificates = certificates_of(settings)
 
     totals = SharedTotals(settings.workers) if settings.workers > 1 else None
 
     def make_application(worker: int) -> Application:
         shared = None if totals is None else totals.of(worker)
-        return Application(settings, stages, clock, identities, shared)
+        return Application(settings, stages, clock, identities, keys, certificates, shared)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
     listener = SharedListener(listening, settings.workers)
     host, port = listening.getsockname()[:2]
-    with contextlib.closing(listening), reserve_data(settings):
+    with contextlib.closing(listening), reserve_data(settings, keys.given):
         if settings.workers == 1:
             _run_process(make_application(0), listener, lambda: announce(host, port), on_stop)
         else:

@@ -80,10 +80,11 @@ class RequestScope:
     succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
     some of many. `requested_table` is the TableName of a refused request as the client sent it, of
     any type, for requests that were refused before their table was resolved. Sizes are in bytes as
-    DynamoDB counts them.
+    DynamoDB counts them. `at` is the earlier time at which a request reads, None for the present.
     """
 
     __slots__ = (
+        "at",
         "caller",
         "consumed",
         "context",
@@ -129,6 +130,7 @@ class RequestScope:
         self.requested_table: object = None
         # Few requests have any, so the empty tuple is shared.
         self.throttles: tuple[Throttle, ...] = ()
+        self.at: float | None = None
 
     @property
     def account(self) -> str:

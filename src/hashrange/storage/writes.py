@@ -1,8 +1,8 @@
 """The one write path: item writes as pure decisions, alone or many together.
 
 A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
-its index rows, the tallies, for tables with local indexes the size of its item collection, and for
-tables with a stream the record of the change.
+its index rows, the tallies, for tables with local indexes the size of its item collection, for
+tables with a stream the record of the change, and for tables with a history the row it replaces.
 A failed condition is an outcome. A client error that depends on the stored item (an update that
 does not apply, an item that becomes too large) is a ValidationException from `apply`.
 """
@@ -26,6 +26,7 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.history import log_version
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
@@ -92,6 +93,7 @@ class ItemWrite:
         "table",
         "time",
         "unmarked",
+        "who",
     )
 
     # Whether the service itself made the write, as when an item expires.
@@ -106,6 +108,7 @@ class ItemWrite:
         self.key_item = key_item  # holds the key attributes, maybe more; see PutWrite
         self.condition = condition
         self.time = 0.0
+        self.who = b""  # the principal, if the history of the table shall name it
         self.unmarked: tuple[Index, ...] = ()
         # Set when an index of the table has no capacity left.
         self.pressure: IndexPressure | None = None
@@ -173,13 +176,21 @@ class ItemWrite:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
             change_expiry(table, self.row_key, before, after, changes)
-        if table.stream is not None:
+        if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
-            rows = (old_row, new_row)
-            if is_change(rows, items):
-                who = (self.time, self.by_service)
-                log_change(table, self.row_key, self.key_item, rows, who, changes)
+            if is_change((old_row, new_row), items):
+                self._log((old_row, new_row), changes)
         return outcome
+
+    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
+        """Add the change to the logs that the table has."""
+        table = self.table
+        if table.stream is not None:
+            who = (self.time, self.by_service)
+            log_change(table, self.row_key, self.key_item, rows, who, changes)
+        by = (self.time, int(self.by_service), self.who)
+        for store in table.history_stores:
+            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final
@@ -192,7 +203,7 @@ class PutWrite(ItemWrite):
         self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
     ) -> None:
         # While the write waits, its row is enough, unless other rows are made from the item.
-        is_needed = table.has_derived_rows or table.stream is not None
+        is_needed = table.has_derived_rows or table.stream is not None or bool(table.history_stores)
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 

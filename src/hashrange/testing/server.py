@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final, final
 
 from hashrange.app.application import Application
+from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
@@ -69,7 +70,7 @@ class _ThreadedServer:
         settings = Settings(in_memory=True, stop_timeout=1, allow_functions=True, capacity=capacity)
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
-        identities = make_identities(settings)
+        identities = make_identities(ServerKeys(settings))
         stages = make_stages(settings, self.clock, identities)
         self._application = Application(settings, stages, self.clock, identities)
         self._loop = asyncio.new_event_loop()

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import requested_time
 from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
@@ -141,6 +142,8 @@ class Pipeline:
                 raise SerializationException
             try:
                 operation.check(parameters)
+                if request.head.at:
+                    scope.at = requested_time(request.head.at, operation.name)
                 if self._authoriser is not None:
                     waiting = self._authoriser.authorise(scope, parameters)
                     if waiting is not None:

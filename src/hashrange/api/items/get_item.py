@@ -8,6 +8,7 @@ from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, rea
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
@@ -38,7 +39,10 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if table.meter is not None:
         admit_read(scope, table, None, key)
     rows = (item_row(table, key),)
-    row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    if scope.at is None:
+        row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    else:
+        row = (await (await past_view(scope, table, request)).read(rows))[0]
     size = 0
     response: Response = {}
     if row is not None:

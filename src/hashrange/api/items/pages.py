@@ -9,6 +9,7 @@ from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
@@ -134,7 +135,7 @@ async def answer_page(
     if source.table.meter is not None:
         admit_read(scope, source.table, source.index, span.lower)
     page = await read_page(
-        context.engine,
+        context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
