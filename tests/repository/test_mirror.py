@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "model", "scaling", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -68,6 +68,8 @@ ELSEWHERE = {
     "expressions/reserved.py": "unit/expressions/test_messages.py",
     "expressions/statics.py": "unit/expressions/test_messages.py",
     "expressions/update_operands.py": "unit/expressions/test_updates.py",
+    "scaling/alarms.py": "unit/scaling/test_worker.py",
+    "scaling/store.py": "unit/scaling/test_worker.py",
     "services/index_follower.py": "cluster/test_invariants.py",
     "services/scrub.py": "engine/test_scrub.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",

@@ -11,6 +11,7 @@ from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.keys import ServerKeys
 from hashrange.app.recovery import backup_files
+from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
@@ -106,6 +107,7 @@ class Application:
         self._totals = totals
         self._meters: SharedMeters | None = None
         self._database: Database | None = None
+        self._scaling: Scaling | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
@@ -141,7 +143,8 @@ class Application:
             database.trigger_store, functions_allowed=settings.allow_functions
         )
         services = (DYNAMODB, STREAMS, functions)
-        neighbours = Neighbours(make_services(identities))
+        self._scaling = Scaling(database, None, None)
+        neighbours = Neighbours((*make_services(identities), self._scaling.service))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
@@ -152,6 +155,8 @@ class Application:
         """Do the background work that is due by the clock, without waiting for its turn."""
         if self._database is not None:
             await self._database.do_due_work()
+        if self._scaling is not None:
+            await self._scaling.worker.step()
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""

@@ -1,8 +1,9 @@
 """The CloudWatch alarms of a target-tracking policy, in the words of PutMetricAlarm.
 
-The names end with an id of their own. The pair on consumed units says that the capacity is too small
-or too large, the pair on provisioned units that somebody else has changed it. Their thresholds follow
-the capacity. They are there to be seen: the worker reads the same metrics by itself.
+The names end with an id of their own. The pair on consumed units says that the capacity is too
+small or too large, the pair on provisioned units that somebody else has changed it. Their
+thresholds follow the capacity. They are there to be seen: the worker reads the same metrics by
+itself.
 """
 
 from __future__ import annotations

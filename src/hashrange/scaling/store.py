@@ -105,7 +105,7 @@ class ScalingStore:
         (row,) = await self._engine.read([(STORE, 0, key)], STRONG)
         return None if row is None else orjson.loads(row)
 
-    async def list(self, world: World | None = None) -> list[tuple[World, Document]]:
+    async def targets(self, world: World | None = None) -> list[tuple[World, Document]]:
         """Return the targets of an account's region, or all, in the order of their names."""
         prefix = _TARGET + b"".join(f"{name}\x00".encode() for name in world or ())
         found = []

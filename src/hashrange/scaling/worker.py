@@ -1,9 +1,9 @@
 """Does what automatic scaling is due to do: bounds, scheduled actions and policies.
 
 Every step looks at all targets. Capacity is changed through UpdateTable, as a user would. What was
-done, or could not be, is written down as an activity. What has to be known later (when a schedule is
-due, which minute was looked at, when capacity was changed) is kept in the target, so another process
-can go on. Work done twice asks for a capacity that is there already, which changes nothing.
+done, or could not be, is written down as an activity. What has to be known later (when a schedule
+is due, which minute was looked at, when capacity was changed) is kept in the target, so another
+process can go on. Work done twice asks for a capacity that is there already, which changes nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ScalingWorker:
         store: ScalingStore,
         clock: Clock,
         capacities: Capacities,
-        consumption: Consumption,
+        consumption: Consumption | None,
         alarms: Alarms | None,
     ) -> None:
         self._store = store
@@ -88,7 +88,7 @@ class ScalingWorker:
     async def step(self) -> int:
         """Do what is due; return how many targets were changed."""
         done = 0
-        for world, target in await self._store.list():
+        for world, target in await self._store.targets():
             try:
                 done += await self._attend(world, target)
             except ClientError as error:
@@ -100,9 +100,11 @@ class ScalingWorker:
         changed = await self._run_schedules(world, target, now)
         if target.get("BoundsCause"):
             changed |= await self._keep_bounds(world, target)
+        if self._consumption is None:
+            return changed
         minute = int(now - SETTLED_SECONDS) // MINUTE_SECONDS
         if target.get("Policy") and minute > target.get("SeenMinute", 0):
-            await self._follow_policy(world, target, minute * MINUTE_SECONDS)
+            await self._follow_policy(self._consumption, world, target, minute * MINUTE_SECONDS)
             await self._edit(world, target, lambda known: known.update(SeenMinute=minute))
         return changed
 
@@ -145,7 +147,9 @@ class ScalingWorker:
             await self._set(world, target, units | {member: wanted}, cause)
         return True
 
-    async def _follow_policy(self, world: World, target: Document, until: int) -> None:
+    async def _follow_policy(
+        self, consumption: Consumption, world: World, target: Document, until: int
+    ) -> None:
         """Look at the last complete minutes and change the capacity if that is needed."""
         table, index, member = parts_of(target)
         units = await self._capacities.capacity(world, table, index)
@@ -153,7 +157,7 @@ class ScalingWorker:
             return
         await self._put_alarms(world, target, units[member])
         tracking = tracking_of(target)
-        minutes = await self._minutes(world, target, tracking, units[member], until)
+        minutes = await _minutes(consumption, world, target, units[member], until)
         wanted = wanted_capacity(tracking, units[member], minutes)
         now = self._clock.now()
         last: dict[str, float] = target.get("LastChanges", {})
@@ -170,24 +174,6 @@ class ScalingWorker:
             changes = {**last, direction: now}
             await self._edit(world, target, lambda known: known.update(LastChanges=changes))
             await self._put_alarms(world, target, capacity)
-
-    async def _minutes(
-        self, world: World, target: Document, tracking: Tracking, provisioned: int, until: int
-    ) -> list[float]:
-        """Return the consumption of the minutes that can decide: two, or fifteen if all are low."""
-        table, index, _ = parts_of(target)
-        name = metric_name(target["ScalableDimension"])
-
-        async def consumed(ago: int, count: int) -> float:
-            begin = until - ago * MINUTE_SECONDS
-            span = (float(begin), float(begin + count * MINUTE_SECONDS))
-            return await self._consumption.consumed(world, table, index, name, span)
-
-        total = await consumed(LOW_MINUTES, LOW_MINUTES)
-        known = int(target["CreationTime"]) <= until - LOW_MINUTES * MINUTE_SECONDS
-        is_low = total < LOW_MINUTES * low_threshold(tracking.target, provisioned)
-        count = LOW_MINUTES if known and is_low else HIGH_MINUTES
-        return [await consumed(count - number, 1) for number in range(count)]
 
     async def _put_alarms(self, world: World, target: Document, provisioned: int) -> None:
         """Make the alarms of the policy, or have their thresholds follow the capacity."""
@@ -224,7 +210,7 @@ class ScalingWorker:
             )
         activity["EndTime"] = self._clock.now()
         await self._store.add_activity(world, activity)
-        return activity["StatusCode"] == "Successful"
+        return bool(activity["StatusCode"] == "Successful")
 
     async def _edit(
         self, world: World, target: Document, change: Callable[[Document], object]
@@ -242,8 +228,8 @@ class ScalingWorker:
 
 def set_bounds(target: Document, bounds: dict[str, int]) -> None:
     """Set the bounds of a target, and note that its capacity has to be brought within them."""
-    lowest = bounds.get("MinCapacity", target["MinCapacity"])
-    highest = bounds.get("MaxCapacity", target["MaxCapacity"])
+    lowest = int(bounds.get("MinCapacity") or target["MinCapacity"])
+    highest = int(bounds.get("MaxCapacity") or target["MaxCapacity"])
     if "MaxCapacity" in bounds and "MinCapacity" not in bounds:
         lowest = min(lowest, highest)
     if "MinCapacity" in bounds and "MaxCapacity" not in bounds:
@@ -275,3 +261,22 @@ def tracking_of(target: Document) -> Tracking:
         out_cooldown=float(configuration.get("ScaleOutCooldown", 0)),
         in_cooldown=float(configuration.get("ScaleInCooldown", 0)),
     )
+
+
+async def _minutes(
+    consumption: Consumption, world: World, target: Document, provisioned: int, until: int
+) -> list[float]:
+    """Return the consumption of the minutes that can decide: two, or fifteen if all may be low."""
+    table, index, _ = parts_of(target)
+    name = metric_name(target["ScalableDimension"])
+
+    async def consumed(ago: int, count: int) -> float:
+        begin = until - ago * MINUTE_SECONDS
+        span = (float(begin), float(begin + count * MINUTE_SECONDS))
+        return await consumption.consumed(world, table, index, name, span)
+
+    total = await consumed(LOW_MINUTES, LOW_MINUTES)
+    is_known = target["Policy"]["CreationTime"] <= until - LOW_MINUTES * MINUTE_SECONDS
+    is_low = total < LOW_MINUTES * low_threshold(tracking_of(target).target, provisioned)
+    count = LOW_MINUTES if is_known and is_low else HIGH_MINUTES
+    return [await consumed(count - number, 1) for number in range(count)]

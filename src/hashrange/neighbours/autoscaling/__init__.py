@@ -11,14 +11,17 @@ from hashrange.scaling.worker import Capacities
 
 
 def autoscaling_service(
-    store: ScalingStore, capacities: Capacities, alarms: Alarms | None
+    store: ScalingStore, capacities: Capacities, alarms: Alarms | None, *, is_measuring: bool
 ) -> Service:
-    """Return the service; its operations are imported when it is first called."""
+    """Return the service; its operations are imported when it is first called.
+
+    `is_measuring` says whether there are metrics that policies can follow.
+    """
 
     def handlers() -> Mapping[str, Handler]:
         from hashrange.neighbours.autoscaling.operations import make_operations
 
-        return make_operations(store, capacities, alarms)
+        return make_operations(store, capacities, alarms, is_measuring=is_measuring)
 
     return Service(
         "application-autoscaling",

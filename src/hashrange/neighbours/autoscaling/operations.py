@@ -44,7 +44,15 @@ _ACTIONS_MAX: Final = 200
 class _Operations:
     """The handlers; what they keep is in the store."""
 
-    def __init__(self, store: ScalingStore, capacities: Capacities, alarms: Alarms | None) -> None:
+    def __init__(
+        self,
+        store: ScalingStore,
+        capacities: Capacities,
+        alarms: Alarms | None,
+        *,
+        is_measuring: bool,
+    ) -> None:
+        self._is_measuring = is_measuring
         self._store = store
         self._capacities = capacities
         self._alarms = alarms
@@ -103,6 +111,8 @@ class _Operations:
         world, (resource, dimension) = world_of(scope), read_target(parameters)
         if parameters.get("PolicyType") != "TargetTrackingScaling":
             raise invalid("Only TargetTrackingScaling is supported for DynamoDB")
+        if not self._is_measuring:
+            raise invalid("This server keeps no metrics that a policy could follow")
         configuration = parameters.get(_TRACKING)
         if configuration is None:
             raise invalid(f"{_TRACKING} must be specified")
@@ -211,7 +221,7 @@ class _Operations:
 
     async def _select(self, scope: Scope, parameters: Parameters) -> list[Document]:
         check_namespace(parameters)
-        targets = await self._store.list(world_of(scope))
+        targets = await self._store.targets(world_of(scope))
         return select([target for _, target in targets], parameters)
 
     async def _find(self, world: World, resource: str, dimension: str) -> Document:
@@ -304,10 +314,10 @@ def _scheduled(old: Document, parameters: Parameters, now: float) -> Document:
 
 
 def make_operations(
-    store: ScalingStore, capacities: Capacities, alarms: Alarms | None
+    store: ScalingStore, capacities: Capacities, alarms: Alarms | None, *, is_measuring: bool
 ) -> Mapping[str, Handler]:
     """Return the operations that are served, by name."""
-    here = _Operations(store, capacities, alarms)
+    here = _Operations(store, capacities, alarms, is_measuring=is_measuring)
     tags = Tags(store)
     return {
         "DeleteScalingPolicy": here.delete_policy,

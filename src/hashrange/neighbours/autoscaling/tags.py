@@ -58,7 +58,7 @@ class Tags:
         return {}
 
     async def _find(self, scope: Scope, arn: str) -> Document:
-        for _, target in await self._store.list(world_of(scope)):
+        for _, target in await self._store.targets(world_of(scope)):
             if target["ScalableTargetARN"] == arn:
                 return target
         raise _not_found(arn)
