@@ -80,9 +80,13 @@ def test_scheduled_actions_are_kept_described_in_pages_and_deleted(scaling):
     found = [action["ScheduledActionName"] for page in pages for action in page["ScheduledActions"]]
     assert found == ["morning", "evening", "night"]
     scaling.delete_scheduled_action(**TARGET, ScheduledActionName="night")
-    wrong = {**TARGET, "ScheduledActionName": "night", "Schedule": "daily"}
-    wrong["ScalableTargetAction"] = {"MinCapacity": 2}
-    assert refusal(scaling.put_scheduled_action, **wrong).startswith("ValidationException")
+    assert refusal(
+        scaling.put_scheduled_action,
+        **TARGET,
+        ScheduledActionName="night",
+        Schedule="daily",
+        ScalableTargetAction={"MinCapacity": 2},
+    ).startswith("ValidationException")
     assert refusal(
         scaling.delete_scheduled_action, **TARGET, ScheduledActionName="night"
     ).startswith("ObjectNotFoundException")
@@ -108,8 +112,14 @@ def test_a_target_that_cannot_be_scaled_is_refused(scaling, wrong):
 
 def test_step_scaling_is_refused_as_dynamodb_does_not_support_it(scaling):
     scaling.register_scalable_target(**TARGET, MinCapacity=1, MaxCapacity=20)
-    steps = {"AdjustmentType": "ChangeInCapacity", "StepAdjustments": []}
-    request = {"PolicyName": "p", "PolicyType": "StepScaling", **TARGET}
-    request["StepScalingPolicyConfiguration"] = steps
-    assert refusal(scaling.put_scaling_policy, **request).startswith("ValidationException")
+    assert refusal(
+        scaling.put_scaling_policy,
+        **TARGET,
+        PolicyName="p",
+        PolicyType="StepScaling",
+        StepScalingPolicyConfiguration={
+            "AdjustmentType": "ChangeInCapacity",
+            "StepAdjustments": [],
+        },
+    ).startswith("ValidationException")
     scaling.deregister_scalable_target(**TARGET)

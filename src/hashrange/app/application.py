@@ -9,6 +9,7 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
@@ -28,6 +29,7 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.operator_service import operator_service
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
@@ -106,6 +108,7 @@ class Application:
         self.administrator: tuple[str, str] | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
+        self.faults: FaultInjection | None = None
         self._database: Database | None = None
         self._scaling: Scaling | None = None
         self._server: Server | None = None
@@ -114,6 +117,11 @@ class Application:
         """Open the data and accept connections."""
         settings = self._settings
         engine = open_engine(settings, self._keys.given)
+        stages = self._stages
+        if settings.faults:
+            self.faults = FaultInjection(engine, self._clock)
+            engine = self.faults.engine
+            stages = self.faults.admitting(stages)
         identities = self._identities
         identities.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
@@ -127,7 +135,7 @@ class Application:
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages,
+            stages=stages,
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -142,7 +150,8 @@ class Application:
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
-        services = (DYNAMODB, STREAMS, functions)
+        faults = None if self.faults is None else self.faults.store
+        services = (DYNAMODB, STREAMS, functions, operator_service(faults))
         self._scaling = Scaling(database, None, None)
         neighbours = Neighbours((*make_services(identities), self._scaling.service))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
