@@ -30,6 +30,7 @@ from hashrange.storage.history import log_version
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
+    NO_KEYS,
     IndexPressure,
     change_indexes,
     changed_keys,
@@ -40,8 +41,6 @@ from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_ite
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
-
-_NO_KEYS: dict[str, bytes] = {}
 
 
 @final
@@ -72,7 +71,7 @@ class ItemOutcome:
         new_size = 0 if new is None else row_size(new)
         self.units = write_units(max(old_size, new_size))
         self.charges: dict[str, int] = {}
-        self.index_keys: dict[str, bytes] = _NO_KEYS
+        self.index_keys: dict[str, bytes] = NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
 
