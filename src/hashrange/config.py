@@ -153,6 +153,7 @@ OPTIONS: Final = (
         example="db.example.com",
     ),
     Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
+    Option("faults", Kind.SWITCH, "let requests to /_hashrange/faults inject faults, for tests"),
     Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
     Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
@@ -193,6 +194,7 @@ class Settings:
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
     allow_functions: bool = False
+    faults: bool = False
     max_connections: int = 4096
     max_in_flight: int = 8192
     idle_timeout: int = 300

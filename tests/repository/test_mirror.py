@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "injection", "model", "scaling", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -45,6 +45,7 @@ ELSEWHERE = {
     "api/registry.py": "unit/wire/test_recorded_requests.py",
     "api/scope.py": "unit/api/test_operation.py",
     "api/shapes/scalars.py": "unit/api/shapes/test_structures.py",
+    "api/shapes/replica_scaling.py": "unit/api/tables/test_replica_scaling.py",
     "api/tables/definition_checks.py": "unit/api/tables/test_create_table.py",
     "api/tables/descriptions.py": "unit/api/tables/test_other_operations.py",
     "api/tables/policy_checks.py": "unit/api/tables/test_resource_policies.py",
@@ -68,6 +69,10 @@ ELSEWHERE = {
     "expressions/reserved.py": "unit/expressions/test_messages.py",
     "expressions/statics.py": "unit/expressions/test_messages.py",
     "expressions/update_operands.py": "unit/expressions/test_updates.py",
+    "injection/stale_reads.py": "unit/testing/test_faults.py",
+    "injection/store.py": "unit/testing/test_faults.py",
+    "scaling/alarms.py": "unit/scaling/test_worker.py",
+    "scaling/store.py": "unit/scaling/test_worker.py",
     "services/index_follower.py": "cluster/test_invariants.py",
     "services/scrub.py": "engine/test_scrub.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",

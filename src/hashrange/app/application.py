@@ -9,8 +9,10 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
 from hashrange.app.recovery import backup_files
+from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
@@ -27,6 +29,7 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.operator_service import operator_service
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
@@ -105,13 +108,20 @@ class Application:
         self.administrator: tuple[str, str] | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
+        self.faults: FaultInjection | None = None
         self._database: Database | None = None
+        self._scaling: Scaling | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
         engine = open_engine(settings, self._keys.given)
+        stages = self._stages
+        if settings.faults:
+            self.faults = FaultInjection(engine, self._clock)
+            engine = self.faults.engine
+            stages = self.faults.admitting(stages)
         identities = self._identities
         identities.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
@@ -125,7 +135,7 @@ class Application:
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages,
+            stages=stages,
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -140,8 +150,10 @@ class Application:
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
-        services = (DYNAMODB, STREAMS, functions)
-        neighbours = Neighbours(make_services(identities))
+        faults = None if self.faults is None else self.faults.store
+        services = (DYNAMODB, STREAMS, functions, operator_service(faults))
+        self._scaling = Scaling(database, None, None)
+        neighbours = Neighbours((*make_services(identities), self._scaling.service))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
@@ -152,6 +164,8 @@ class Application:
         """Do the background work that is due by the clock, without waiting for its turn."""
         if self._database is not None:
             await self._database.do_due_work()
+        if self._scaling is not None:
+            await self._scaling.worker.step()
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""

@@ -201,5 +201,4 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
-        # Its capacity, set by the catalog; None when nothing of it is limited.
-        self.meter: TableMeter | None = None
+        self.meter: TableMeter | None = None  # None when nothing of it is limited

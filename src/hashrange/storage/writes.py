@@ -35,6 +35,7 @@ from hashrange.storage.history import log_version
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
+    NO_KEYS,
     IndexPressure,
     change_indexes,
     changed_keys,
@@ -46,8 +47,6 @@ from hashrange.storage.layout import pack_item, row_size, unpack_item, unpack_si
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
-
-_NO_KEYS: dict[str, bytes] = {}
 
 
 @final
@@ -78,7 +77,7 @@ class ItemOutcome:
         new_size: int = 0 if new is None else unpack_size(new)[0]
         self.units = write_units(new_size if new_size > old_size else old_size)
         self.charges: dict[str, int] = {}
-        self.index_keys: dict[str, bytes] = _NO_KEYS
+        self.index_keys: dict[str, bytes] = NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
 

@@ -14,6 +14,7 @@ from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
 from tests.harness.identities import identity_store
+from tests.harness.scaling import scaling_service
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -25,7 +26,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = make_services(identity_store())
+SERVICES = (*make_services(identity_store()), scaling_service())
 
 
 async def put_metric_data(scope, parameters):

@@ -179,6 +179,8 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "DescribeContinuousBackups": table_row("dynamodb:DescribeContinuousBackups"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
+    "DescribeTableReplicaAutoScaling": table_row("dynamodb:DescribeTableReplicaAutoScaling"),
+    "UpdateTableReplicaAutoScaling": table_row("dynamodb:UpdateTableReplicaAutoScaling"),
     "DescribeTable": table_row("dynamodb:DescribeTable"),
     "DescribeTimeToLive": table_row("dynamodb:DescribeTimeToLive"),
     "GetResourcePolicy": resource_row("dynamodb:GetResourcePolicy"),

@@ -43,6 +43,7 @@ def requests(site):
         "DescribeLimits": {},
         "DescribeStream": stream,
         "DescribeTable": NAMED,
+        "DescribeTableReplicaAutoScaling": NAMED,
         "DescribeTimeToLive": NAMED,
         "ExecuteStatement": {"Statement": f"SELECT * FROM games {WHERE}"},
         "ExecuteTransaction": {
@@ -69,6 +70,7 @@ def requests(site):
         "UntagResource": {**RESOURCE, "TagKeys": ["Team"]},
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
+        "UpdateTableReplicaAutoScaling": NAMED,
         "UpdateTimeToLive": {
             **NAMED,
             "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},
