@@ -9,6 +9,7 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.stages import make_identities
+from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.identities.administrator import make_administrator
@@ -97,6 +98,7 @@ class Application:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        folder = make_folder_store(settings)
         database = Database(
             engine,
             self._clock,
@@ -107,6 +109,7 @@ class Application:
             address=address_of(listener.listening),
             functions=settings.functions,
             triggers=settings.triggers,
+            objects=make_object_store(settings, folder),
         )
         self._database = database
         bounds = bounds_of(settings)

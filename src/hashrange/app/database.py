@@ -10,14 +10,18 @@ from typing import Final, final
 
 from hashrange.api.operation import Context
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.transfers import make_folder_store, transfer_kinds
 from hashrange.clock import Clock
+from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.objects.base import ObjectStore
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.expiry import Expiry
 from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
+from hashrange.services.jobs import Jobs
 from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
@@ -25,6 +29,7 @@ from hashrange.services.transaction_recovery import TransactionRecovery
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.jobs import JobStore
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.pipeline import Pipeline
@@ -64,6 +69,8 @@ class Database:
         address: str = "",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
+        objects: ObjectStore | None = None,
+        is_inline: bool = False,
     ) -> None:
         self.engine = engine
         self.clock = clock
@@ -85,6 +92,9 @@ class Database:
             configured=triggers,
             surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
         )
+        self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
+        kinds = transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline)
+        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
@@ -143,7 +153,7 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
-        background = Background(self.engine, services, [self._triggers.run])
+        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)
 
@@ -155,6 +165,7 @@ class Database:
         await self._histories.run_to_end()
         await self._recovery.run_to_end()
         await self._follower.run_to_end()
+        await self._jobs.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""

@@ -47,7 +47,10 @@ class LocalDatabase:
         self.clock = VirtualClock(time.time())
         self._caller = _NamedCaller()
         self._database = Database(
-            open_engine(Settings(in_memory=True)), self.clock, stages=Stages(self._caller)
+            open_engine(Settings(in_memory=True)),
+            self.clock,
+            stages=Stages(self._caller),
+            is_inline=True,
         )
         self._lock = threading.Lock()
 
