@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 from hashrange.api.operation import Context
@@ -65,10 +64,8 @@ async def list_jobs(
     context: Context, kind: str, request: dict[str, Any], size: int | None
 ) -> tuple[list[JobRecord], str | None]:
     """Return a page of jobs, the newest first, and the token of the next page if there is one."""
-    wanted: Callable[[JobRecord], bool] = lambda job: True  # noqa: E731
     table_arn = request.get("TableArn")
-    if table_arn is not None:
-        wanted = lambda job: job.arn.startswith(f"{table_arn}/{kind}/")  # noqa: E731
+    prefix = "" if table_arn is None else f"{table_arn}/{kind}/"
     jobs_max = size or LIST_JOBS_PAGE_MAX
     before = _position(request.get("NextToken"))
     found: list[JobRecord] = []
@@ -78,7 +75,7 @@ async def list_jobs(
             context.account, context.region, kind, before=before, jobs_max=LIST_JOBS_PAGE_MAX
         )
         for job in jobs:
-            if wanted(job):
+            if job.arn.startswith(prefix):
                 if len(found) == jobs_max:
                     return found, _next_token(found[-1].id)
                 found.append(job)
