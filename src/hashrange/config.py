@@ -27,6 +27,14 @@ _WORKERS_SUITING_MAX: Final = 4
 
 _LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
 _NAME: Final = r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"
+_PATHS: Final = (
+    "data_dir",
+    "backup_dir",
+    "bucket_dir",
+    "credentials",
+    "key_file",
+    "s3_credentials",
+)
 _HTTP: Final = re.compile(r"https?://[^\s/]+/?")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
@@ -75,6 +83,11 @@ OPTIONS: Final = (
     Option("host", Kind.TEXT, "address to listen on"),
     Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
+    Option(
+        "backup-dir",
+        Kind.PATH,
+        "directory of backups of tables, best on another disk; beside the data if it is not set",
+    ),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
     Option(
         "workers",
@@ -165,6 +178,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
+    backup_dir: Path | None = None
     in_memory: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"
@@ -247,7 +261,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file"):
+    for name in _PATHS:
         if name in values:
             # A path in a file is meant from where the file is, not from where the server starts.
             values[name] = path.absolute().parent / values[name]

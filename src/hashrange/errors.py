@@ -109,10 +109,6 @@ class TableInUseException(ClientError):
     pass
 
 
-class ContinuousBackupsUnavailableException(ClientError):
-    pass
-
-
 class PointInTimeRecoveryUnavailableException(ClientError):
     pass
 

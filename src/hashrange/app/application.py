@@ -8,6 +8,7 @@ from typing import final
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
 from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.clock import Clock
@@ -110,6 +111,7 @@ class Application:
             functions=settings.functions,
             triggers=settings.triggers,
             objects=make_object_store(settings, folder),
+            backup_files=backup_files(settings),
         )
         self._database = database
         bounds = bounds_of(settings)

@@ -10,14 +10,17 @@ from typing import Final, final
 
 from hashrange.api.operation import Context
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.recovery import passing_files, recovery_kinds
 from hashrange.app.transfers import make_folder_store, transfer_kinds
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.objects.backups import BackupFiles
 from hashrange.objects.base import ObjectStore
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
+from hashrange.services.backup_retention import BackupRetention
 from hashrange.services.expiry import Expiry
 from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
@@ -71,6 +74,7 @@ class Database:
         triggers: Sequence[MappingRecord] = (),
         objects: ObjectStore | None = None,
         is_inline: bool = False,
+        backup_files: BackupFiles | None = None,
     ) -> None:
         self.engine = engine
         self.clock = clock
@@ -80,6 +84,8 @@ class Database:
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
         self._histories = HistoryKeeper(engine, self.catalog, clock)
+        self._backups = BackupRetention(engine, clock)
+        files = backup_files or passing_files()
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
         self._scrub = Scrub(engine)
@@ -93,7 +99,10 @@ class Database:
             surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
         )
         self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
-        kinds = transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline)
+        kinds = {
+            **recovery_kinds(engine, self.catalog, clock, files),
+            **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
+        }
         self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
@@ -115,6 +124,7 @@ class Database:
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping backups", self._backups.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service(
                 "dropping old tokens",
                 lambda: drop_old_tokens(self.engine, self.clock),
@@ -163,6 +173,7 @@ class Database:
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
         await self._histories.run_to_end()
+        await self._backups.run_to_end()
         await self._recovery.run_to_end()
         await self._follower.run_to_end()
         await self._jobs.run_to_end()

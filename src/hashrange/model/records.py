@@ -231,6 +231,17 @@ def unpack_record(row: bytes) -> TableRecord:
         raise CorruptionError(f"row is not a catalog record: {row[:80]!r}") from error
 
 
+def plain_record(record: TableRecord) -> dict[str, Any]:
+    """Return a record as plain values, to be kept elsewhere."""
+    members: dict[str, Any] = orjson.loads(orjson.dumps(record))
+    return members
+
+
+def record_of(members: dict[str, Any]) -> TableRecord:
+    """Return the record that was kept as plain values."""
+    return _table_record(orjson.loads(orjson.dumps(members)))
+
+
 def _table_record(members: dict[str, Any]) -> TableRecord:
     indexes = []
     for index in members["indexes"]:

@@ -5,6 +5,7 @@ count row     := "n" world                  how many tables the world has, in de
 fill row      := "b" world name 0 index     how far the filling of a new index has come
 expiry row    := "e" world name             nothing; there while items of the table expire
 index row     := "g" world name             nothing; there while its global indexes need a follower
+backup row    := "k" world id 0 name        BackupRecord as JSON, see storage/backups
 history row   := "p" world name             nothing; there while the table keeps its history
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
 world         := account 0 region 0
@@ -82,6 +83,8 @@ class Edit:
     # A stream to be written to a row of its own, and what to append to its log.
     stream: StreamRecord | None = None
     marks: list[tuple[int, bytes]] = field(default_factory=list)  # shards of the store, prefixes
+    # Other rows of the catalog to be written in the same step: keys and values.
+    rows: list[tuple[bytes, bytes]] = field(default_factory=list)
     # False for what only descriptions show.
     is_seen_by_requests: bool = True
     outcome: object = None
@@ -334,7 +337,7 @@ class _RecordChange:
         changes.drops = edit.drops
         if before is None and edit.record is not None:
             changes.creates = changes.creates + extra_stores(edit.record, self._capabilities)
-        if before is not None and before.store in edit.drops:
+        if before is not None and counted and not _counts(edit.record):
             changes.drops = changes.drops + extra_stores(before, self._capabilities)
         changes.is_announced = edit.is_seen_by_requests
         changed = edit.record or before
@@ -345,6 +348,7 @@ class _RecordChange:
             changes.puts.append((*self.keys[0], edit.record.pack()))
         elif rows[0] is not None:
             changes.deletes.append(self.keys[0])
+        changes.puts.extend((STORE, 0, key, row) for key, row in edit.rows)
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
             self._list(b"e", changes, listed=not expired)

@@ -589,26 +589,6 @@ DESCRIBE_TIME_TO_LIVE: Final = Structure(
     "DescribeTimeToLiveInput", {"TableName": _CONTROL_TABLE}, parameters=("TableName",)
 )
 
-DESCRIBE_CONTINUOUS_BACKUPS: Final = Structure(
-    "DescribeContinuousBackupsInput", {"TableName": _CONTROL_TABLE}, parameters=("TableName",)
-)
-UPDATE_CONTINUOUS_BACKUPS: Final = Structure(
-    "UpdateContinuousBackupsInput",
-    {
-        "TableName": _CONTROL_TABLE,
-        "PointInTimeRecoverySpecification": Structure(
-            "PointInTimeRecoverySpecification",
-            {
-                "PointInTimeRecoveryEnabled": _FLAG,
-                "RecoveryPeriodInDays": Number("Integer", minimum=1, maximum=35),
-            },
-            required=("PointInTimeRecoveryEnabled",),
-        ),
-    },
-    required=("PointInTimeRecoverySpecification",),
-    parameters=("TableName",),
-)
-
 _STREAM_ARN: Final = String(minimum=37, maximum=1024)
 _SHARD_ID: Final = String(minimum=28, maximum=65)
 

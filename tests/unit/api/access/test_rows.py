@@ -17,6 +17,7 @@ TAGS = [{"Key": "Team", "Value": "blue"}]
 NAMED = {"TableName": "games"}
 KEYED = {"TableName": "games", "Key": KEY}
 RESOURCE = {"ResourceArn": TABLE}
+BACKUP = f"{TABLE}/backup/01700000000000-01234567"
 RESOURCE_POLICY = '{"Version": "2012-10-17", "Statement": []}'
 WHERE = "WHERE p='a' AND s='1'"
 QUERY = {
@@ -35,10 +36,14 @@ def requests(site):
         },
         "BatchGetItem": {"RequestItems": {"games": {"Keys": [KEY]}}},
         "BatchWriteItem": {"RequestItems": {"games": [{"PutRequest": {"Item": ITEM}}]}},
+        "CreateBackup": {**NAMED, "BackupName": "nightly"},
         "CreateTable": {**games(), "TableName": "other"},
+        "DeleteBackup": {"BackupArn": BACKUP},
         "DeleteItem": KEYED,
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
+        "DescribeBackup": {"BackupArn": BACKUP},
+        "DescribeContinuousBackups": NAMED,
         "DescribeEndpoints": {},
         "DescribeLimits": {},
         "DescribeStream": stream,
@@ -56,17 +61,24 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ListBackups": {},
         "ListStreams": {},
         "ListTables": {},
         "ListTagsOfResource": RESOURCE,
         "PutItem": {"TableName": "games", "Item": ITEM},
         "PutResourcePolicy": {**RESOURCE, "Policy": RESOURCE_POLICY},
         "Query": QUERY,
+        "RestoreTableFromBackup": {"BackupArn": BACKUP, "TargetTableName": "other"},
+        "RestoreTableToPointInTime": {"SourceTableName": "games", "TargetTableName": "other"},
         "Scan": NAMED,
         "TagResource": {**RESOURCE, "Tags": TAGS},
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
         "UntagResource": {**RESOURCE, "TagKeys": ["Team"]},
+        "UpdateContinuousBackups": {
+            **NAMED,
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        },
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
         "UpdateTimeToLive": {
@@ -183,7 +195,10 @@ def test_an_action_needs_permission_for_its_resource(site, action):
     site.be(allow(f"dynamodb:{action}", [other, f"{other}/stream/*"]))
     assert site.refusal(operation, **request)
     right = TABLE.replace("games", "other") if action == "CreateTable" else TABLE
-    site.be(allow(f"dynamodb:{action}", [right, f"{right}/stream/*"]))
+    resources = [right, f"{right}/stream/*", f"{right}/backup/*"]
+    if action.startswith("Restore"):
+        resources.append(TABLE.replace("games", "other"))
+    site.be(allow(f"dynamodb:{action}", resources))
     assert site.refusal(operation, **request) == ""
 
 

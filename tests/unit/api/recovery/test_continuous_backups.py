@@ -115,7 +115,6 @@ def test_a_table_that_is_being_created_has_no_backups_yet() -> None:
     table = ProtectedTable(delays=REALISTIC)
     table.call("CreateTable", **KEYS, TableName="young")
     assert table.refusal("DescribeContinuousBackups", TableName="young") == (
-        "ContinuousBackupsUnavailableException: Backups are being enabled for the table: young. "
-        "Please retry later"
+        "TableNotFoundException: Table not found: young"
     )
     table.close()
