@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -59,8 +59,8 @@ ELSEWHERE = {
     "api/transfers/jobs.py": "transfers/test_exports.py",
     "api/transfers/requests.py": "transfers/test_exports.py",
     "api/triggers/event_sources.py": "triggers/test_lambda_client.py",
-    "model/jobs.py": "unit/storage/test_jobs.py",
-    "model/backups.py": "unit/api/recovery/test_backups.py",
+    "capacity/growth.py": "unit/capacity/test_stores.py",
+    "capacity/key_ranges.py": "unit/capacity/test_stores.py",
     "expressions/actions.py": "unit/expressions/test_updates.py",
     "expressions/binding.py": "unit/expressions/test_messages.py",
     "expressions/mentions.py": "unit/api/access/test_item_keys.py",
@@ -78,9 +78,13 @@ ELSEWHERE = {
     "expressions/reserved.py": "unit/expressions/test_messages.py",
     "expressions/statics.py": "unit/expressions/test_messages.py",
     "expressions/update_operands.py": "unit/expressions/test_updates.py",
+    "model/backups.py": "unit/api/recovery/test_backups.py",
     "model/jobs.py": "unit/storage/test_jobs.py",
+    "services/backup_retention.py": "unit/api/recovery/test_backups.py",
     "services/index_follower.py": "cluster/test_invariants.py",
+    "services/restores.py": "unit/api/recovery/test_restores.py",
     "services/scrub.py": "engine/test_scrub.py",
+    "services/table_backups.py": "unit/api/recovery/test_backups.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",
     "services/triggers/configured.py": "unit/services/triggers/test_delivery.py",
     "services/triggers/functions.py": "unit/services/triggers/test_delivery.py",
@@ -91,13 +95,11 @@ ELSEWHERE = {
     "services/triggers/sources.py": "unit/services/triggers/test_delivery.py",
     "services/triggers/targets.py": "unit/services/triggers/test_command_target.py",
     "services/triggers/worker.py": "unit/services/triggers/test_python_target.py",
-    "services/backup_retention.py": "unit/api/recovery/test_backups.py",
-    "services/restores.py": "unit/api/recovery/test_restores.py",
-    "services/table_backups.py": "unit/api/recovery/test_backups.py",
     "storage/backups.py": "unit/api/recovery/test_backups.py",
     "storage/catalog_followup.py": "unit/storage/test_catalog.py",
     "storage/consistency.py": "faults/test_check_and_repair.py",
     "storage/delays.py": "unit/storage/test_catalog.py",
+    "storage/images.py": "unit/services/test_expiry.py",
     "storage/load_steps.py": "unit/services/test_bulk_load.py",
     "storage/loading.py": "unit/services/test_bulk_load.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",

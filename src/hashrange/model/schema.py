@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, final
 
+from hashrange.capacity.table_meters import TableMeter
+
 # Names of stores within the space of a table.
 COLLECTIONS: Final = ".c"
 EXPIRY: Final = ".x"
@@ -123,6 +125,7 @@ class Table:
         "key_names",
         "key_types",
         "local_indexes",
+        "meter",
         "name",
         "partition",
         "parts",
@@ -198,3 +201,5 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
+        # Its capacity, set by the catalog; None when nothing of it is limited.
+        self.meter: TableMeter | None = None

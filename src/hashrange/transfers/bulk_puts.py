@@ -26,7 +26,6 @@ from hashrange.errors import (
     ClientError,
     ResourceNotFoundException,
     StaleVersionError,
-    TransactionConflictException,
 )
 from hashrange.limits import BULK_SAVE_RECORDS
 from hashrange.model.jobs import COMPLETED, COMPLETED_WITH_ERRORS, JobRecord
@@ -51,6 +50,7 @@ _BESIDE: Final = frozenset(
 )
 _ATTEMPTS_MAX: Final = 100
 _PAUSE_SECONDS: Final = 0.01
+_HELD_UP_SECONDS: Final = 0.2
 
 _Numbered = tuple[int, Record]
 
@@ -168,13 +168,15 @@ class _Run:
                     later.append((number, record))
                 else:
                     writes[write.key] = (write, (number, record))
+            is_held_up = False
             outcomes = await self._write([write for write, _ in writes.values()])
             if outcomes is None:
                 numbered = [entry for _, entry in writes.values()] + later
                 continue
             for (_, (number, record)), outcome in zip(writes.values(), outcomes, strict=True):
-                if isinstance(outcome, TransactionConflictException):
+                if isinstance(outcome, ClientError):  # throttled, or locked by a transaction
                     later.append((number, record))
+                    is_held_up = True
                 elif not outcome.matched:
                     failures += 1
                     text = "The conditional request failed"
@@ -185,15 +187,17 @@ class _Run:
             numbered = later
             if not numbered:
                 break
+            if is_held_up and self._job.pace.is_patient:
+                await asyncio.sleep(_HELD_UP_SECONDS)
         else:
-            raise OSError("items stayed locked by transactions")
+            raise OSError("items stayed locked by transactions, or throttled")
         self.unsaved += len(batch.records)
         _count(progress, len(batch.records), errors, failures, size)
         await self._rest(units)
 
     async def _write(
         self, writes: Sequence[PutWrite]
-    ) -> Sequence[ItemOutcome | TransactionConflictException] | None:
+    ) -> Sequence[ItemOutcome | ClientError] | None:
         """Carry out writes; None if the table changed meanwhile."""
         if not writes:
             return []
