@@ -163,6 +163,7 @@ OPTIONS: Final = (
         "s3-endpoint",
         Kind.TEXT,
         "address of an S3 service for exports and imports, in place of the directory of buckets",
+        example="https://s3.example.com",
     ),
     Option("s3-region", Kind.TEXT, "region of the S3 service"),
     Option(

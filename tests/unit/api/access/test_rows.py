@@ -18,6 +18,8 @@ NAMED = {"TableName": "games"}
 KEYED = {"TableName": "games", "Key": KEY}
 RESOURCE = {"ResourceArn": TABLE}
 BACKUP = f"{TABLE}/backup/01700000000000-01234567"
+JOB = "01700000000000-01234567"
+INPUT = {"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"}
 RESOURCE_POLICY = '{"Version": "2012-10-17", "Statement": []}'
 WHERE = "WHERE p='a' AND s='1'"
 QUERY = {
@@ -36,6 +38,7 @@ def requests(site):
         },
         "BatchGetItem": {"RequestItems": {"games": {"Keys": [KEY]}}},
         "BatchWriteItem": {"RequestItems": {"games": [{"PutRequest": {"Item": ITEM}}]}},
+        "CancelBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
         "CreateBackup": {**NAMED, "BackupName": "nightly"},
         "CreateTable": {**games(), "TableName": "other"},
         "DeleteBackup": {"BackupArn": BACKUP},
@@ -43,8 +46,11 @@ def requests(site):
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
         "DescribeBackup": {"BackupArn": BACKUP},
+        "DescribeBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
         "DescribeContinuousBackups": NAMED,
         "DescribeEndpoints": {},
+        "DescribeExport": {"ExportArn": f"{TABLE}/export/{JOB}"},
+        "DescribeImport": {"ImportArn": f"{TABLE}/import/{JOB}"},
         "DescribeLimits": {},
         "DescribeStream": stream,
         "DescribeTable": NAMED,
@@ -53,6 +59,7 @@ def requests(site):
         "ExecuteTransaction": {
             "TransactStatements": [{"Statement": f"SELECT * FROM games {WHERE}"}]
         },
+        "ExportTableToPointInTime": {"TableArn": TABLE, "S3Bucket": "bucket"},
         "GetItem": KEYED,
         "GetRecords": {"ShardIterator": site.iterator()},
         "GetResourcePolicy": RESOURCE,
@@ -61,7 +68,15 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ImportTable": {
+            "S3BucketSource": {"S3Bucket": "bucket"},
+            "InputFormat": "CSV",
+            "TableCreationParameters": games(),
+        },
         "ListBackups": {},
+        "ListBulkOperations": {},
+        "ListExports": {},
+        "ListImports": {},
         "ListStreams": {},
         "ListTables": {},
         "ListTagsOfResource": RESOURCE,
@@ -71,6 +86,11 @@ def requests(site):
         "RestoreTableFromBackup": {"BackupArn": BACKUP, "TargetTableName": "other"},
         "RestoreTableToPointInTime": {"SourceTableName": "games", "TargetTableName": "other"},
         "Scan": NAMED,
+        "StartBulkPutItems": {
+            **NAMED,
+            "InputS3Configuration": INPUT,
+            "OutputS3Configuration": {"OutputType": []},
+        },
         "TagResource": {**RESOURCE, "Tags": TAGS},
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
@@ -138,6 +158,7 @@ ENCLOSED = {
     ),
 }
 
+OBJECTS = ("s3:GetObject", "s3:ListBucket", "s3:PutObject")
 OPERATIONS = sorted([*DYNAMODB.operations, *STREAMS.operations])
 PRIVILEGES = get_service_prefix_data("dynamodb")["privileges"]
 ACTIONS = sorted(name for name in PRIVILEGES if name in OPERATIONS or name in PARTS)
@@ -182,8 +203,16 @@ def test_an_action_needs_its_own_permission(site, action):
     operation, request = request_for(site, action)
     site.be(allow(), deny(f"dynamodb:{action}"))
     assert f"perform: dynamodb:{action} on resource: " in site.refusal(operation, **request)
-    site.be(allow(f"dynamodb:{action}"))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS]))
     assert site.refusal(operation, **request) == ""
+
+
+@pytest.mark.parametrize("operation", ["ExportTableToPointInTime", "ImportTable"])
+def test_objects_need_permissions_of_their_own(site, operation):
+    site.be(allow(f"dynamodb:{operation}"))
+    assert "because no identity-based policy allows the s3:" in site.refusal(
+        operation, **requests(site)[operation]
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,9 +225,10 @@ def test_an_action_needs_permission_for_its_resource(site, action):
     assert site.refusal(operation, **request)
     right = TABLE.replace("games", "other") if action == "CreateTable" else TABLE
     resources = [right, f"{right}/stream/*", f"{right}/backup/*"]
+    resources += [f"{right}/export/*", f"{right}/import/*", "arn:aws:s3:::bucket*"]
     if action.startswith("Restore"):
         resources.append(TABLE.replace("games", "other"))
-    site.be(allow(f"dynamodb:{action}", resources))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS], resources))
     assert site.refusal(operation, **request) == ""
 
 
