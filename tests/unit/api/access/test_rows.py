@@ -209,10 +209,9 @@ def test_an_action_needs_its_own_permission(site, action):
 
 @pytest.mark.parametrize("operation", ["ExportTableToPointInTime", "ImportTable"])
 def test_objects_need_permissions_of_their_own(site, operation):
+    request = requests(site)[operation]
     site.be(allow(f"dynamodb:{operation}"))
-    assert "because no identity-based policy allows the s3:" in site.refusal(
-        operation, **requests(site)[operation]
-    )
+    assert "because no identity-based policy allows the s3:" in site.refusal(operation, **request)
 
 
 @pytest.mark.parametrize(
