@@ -14,6 +14,7 @@ from hashrange.app.keys import ServerKeys
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
+from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -130,6 +131,7 @@ class Application:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        folder = make_folder_store(settings)
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
@@ -143,6 +145,7 @@ class Application:
             scheme=settings.scheme,
             functions=settings.functions,
             triggers=settings.triggers,
+            objects=make_object_store(settings, folder),
             backup_files=backup_files(settings),
         )
         self._database = database
