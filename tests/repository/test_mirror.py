@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -54,6 +54,8 @@ ELSEWHERE = {
     "api/triggers/event_sources.py": "triggers/test_lambda_client.py",
     "model/jobs.py": "unit/storage/test_jobs.py",
     "model/backups.py": "unit/api/recovery/test_backups.py",
+    "capacity/growth.py": "unit/capacity/test_stores.py",
+    "capacity/key_ranges.py": "unit/capacity/test_stores.py",
     "expressions/actions.py": "unit/expressions/test_updates.py",
     "expressions/binding.py": "unit/expressions/test_messages.py",
     "expressions/mentions.py": "unit/api/access/test_item_keys.py",
@@ -92,6 +94,7 @@ ELSEWHERE = {
     "storage/delays.py": "unit/storage/test_catalog.py",
     "storage/load_steps.py": "unit/services/test_bulk_load.py",
     "storage/loading.py": "unit/services/test_bulk_load.py",
+    "storage/images.py": "unit/services/test_expiry.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",
     "storage/past.py": "unit/api/recovery/test_time_travel.py",
     "storage/stream_marks.py": "unit/services/test_stream_keeper.py",

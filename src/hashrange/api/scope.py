@@ -19,6 +19,9 @@ from hashrange.policies.evaluation import Grants
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
 
+Throttle = tuple[str, str | None, str]
+"""Table name, index name (None for the table itself) and the reason of a throttled event."""
+
 
 @final
 class Caller:
@@ -74,8 +77,9 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
-    type, for requests that were refused before their table was resolved. Sizes are in bytes as
+    succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
+    some of many. `requested_table` is the TableName of a refused request as the client sent it, of
+    any type, for requests that were refused before their table was resolved. Sizes are in bytes as
     DynamoDB counts them. `at` is the earlier time at which a request reads, None for the present.
     """
 
@@ -99,6 +103,7 @@ class RequestScope:
         "service",
         "started",
         "status",
+        "throttles",
         "trace",
     )
 
@@ -123,6 +128,8 @@ class RequestScope:
         self.error = ""
         self.reason = ""
         self.requested_table: object = None
+        # Few requests have any, so the empty tuple is shared.
+        self.throttles: tuple[Throttle, ...] = ()
         self.at: float | None = None
 
     @property
@@ -206,6 +213,10 @@ class RequestScope:
         """Note write units consumed from a table or one of its indexes."""
         self.consumed.append((table, index, 0.0, units))
 
+    def note_throttle(self, table: str, reason: str, index: str | None = None) -> None:
+        """Note an event that was throttled; the reason as in AWS's ThrottlingReasons."""
+        self.throttles = (*self.throttles, (table, index, reason))
+
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
     ) -> None:
@@ -221,3 +232,4 @@ class RequestScope:
         self.consumed.clear()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0
+        self.throttles = ()

@@ -6,10 +6,13 @@ import socket
 from typing import final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.keys import ServerKeys
 from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
+from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.identities.administrator import make_administrator
@@ -21,6 +24,7 @@ from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
 from hashrange.wire.services import Neighbours
@@ -55,7 +59,18 @@ def visitors_of(settings: Settings) -> Visitors:
         settings.allowed_host,
         is_open=not settings.is_guarded,
         is_local=is_loopback(settings.host),
+        is_secure=settings.tls_cert is not None,
     )
+
+
+def certificates_of(settings: Settings) -> Certificates | None:
+    """Return the certificate to serve with, or None to serve plain HTTP."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    try:
+        return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+    except CertificateError as error:
+        raise StartError(str(error)) from error
 
 
 def address_of(listening: socket.socket) -> str:
@@ -76,20 +91,27 @@ class Application:
         stages: Stages,
         clock: Clock,
         identities: IdentityStore | None = None,
+        keys: ServerKeys | None = None,
+        certificates: Certificates | None = None,
+        totals: Totals | None = None,
     ) -> None:
+        self._certificates = certificates
         self._settings = settings
         self._stages = stages
         self._clock = clock
-        self._identities = identities or make_identities(settings)
+        self._keys = keys or ServerKeys(settings)
+        self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._totals = totals
+        self._meters: SharedMeters | None = None
         self._database: Database | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings)
+        engine = open_engine(settings, self._keys.given)
         identities = self._identities
         identities.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
@@ -98,14 +120,17 @@ class Application:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
             stages=self._stages,
             is_shared=settings.is_guarded,
+            meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
+            scheme=settings.scheme,
             functions=settings.functions,
             triggers=settings.triggers,
             backup_files=backup_files(settings),
@@ -118,9 +143,10 @@ class Application:
         services = (DYNAMODB, STREAMS, functions)
         neighbours = Neighbours(make_services(identities))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
-        self._server = Server(router, bounds)
+        self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
         database.start_services()
+        self._meters.start()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -131,5 +157,7 @@ class Application:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._meters is not None:
+            await self._meters.stop()
         if self._database is not None:
             await self._database.close()

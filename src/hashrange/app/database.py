@@ -15,6 +15,7 @@ from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.objects.backups import BackupFiles
+from hashrange.server_key import KEY_VARIABLE
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.backup_retention import BackupRetention
@@ -30,6 +31,7 @@ from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
 from hashrange.storage.jobs import JobStore
+from hashrange.storage.meters import Meters
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.pipeline import Pipeline
@@ -65,8 +67,10 @@ class Database:
         *,
         stages: Stages | None = None,
         is_shared: bool = False,
+        meters: Meters | None = None,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
+        scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
         backup_files: BackupFiles | None = None,
@@ -74,7 +78,7 @@ class Database:
         self.engine = engine
         self.clock = clock
         self._address = address
-        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared, meters=meters)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
@@ -93,7 +97,7 @@ class Database:
             self.catalog,
             self.trigger_store,
             configured=triggers,
-            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+            surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
@@ -185,6 +189,11 @@ class Database:
             clock=self.clock,
             address=self._address,
         )
+
+
+def _variables() -> dict[str, str]:
+    """Return the environment for functions, which must not see the server's key."""
+    return {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
 
 
 def _report_end(service: asyncio.Task[None]) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, final
 
+from hashrange.capacity.table_meters import TableMeter
+
 # Names of stores within the space of a table.
 COLLECTIONS: Final = ".c"
 EXPIRY: Final = ".x"
@@ -123,6 +125,7 @@ class Table:
         "key_names",
         "key_types",
         "local_indexes",
+        "meter",
         "name",
         "partition",
         "parts",
@@ -185,8 +188,7 @@ class Table:
         # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when the table has no enabled stream
-        # Where earlier versions of items are kept.
-        self.history_stores: tuple[str, ...] = ()
+        self.history_stores: tuple[str, ...] = ()  # where earlier versions of items are kept
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False
@@ -198,3 +200,5 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
+        # Its capacity, set by the catalog; None when nothing of it is limited.
+        self.meter: TableMeter | None = None

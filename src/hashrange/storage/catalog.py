@@ -56,6 +56,7 @@ from hashrange.storage.catalog_followup import (
 )
 from hashrange.storage.delays import REALISTIC as REALISTIC
 from hashrange.storage.delays import Delays as Delays
+from hashrange.storage.meters import Meters
 from hashrange.storage.tokens import TOKEN_STORE
 
 STORE: Final = "catalog"
@@ -118,10 +119,12 @@ class Catalog:
         delays: Delays | None = None,
         *,
         is_shared: bool = False,
+        meters: Meters | None = None,
     ) -> None:
         self.delays = delays or Delays()
         # Whether accounts may use tables of others by ARN, because policies decide about it.
         self.is_shared = is_shared
+        self._meters = meters
         self._engine = engine
         self._clock = clock
         self._counter = -1
@@ -160,6 +163,8 @@ class Catalog:
             if not record.takes_items(self._clock.now()):
                 raise ResourceNotFoundException("Requested resource not found")
             built = (row, equip(make_table(record), self._engine.capabilities))
+            if self._meters is not None:
+                self._meters.equip(built[1], record)
             self._built[key] = built
         table = built[1]
         if self._counter == counter:

@@ -31,6 +31,7 @@ from hashrange.errors import (
     ResourceNotFoundException,
     SerializationException,
     StorageFullError,
+    ThroughputError,
     TransactionConflictException,
     UnknownOperationException,
     ValidationException,
@@ -182,6 +183,8 @@ def _refuse(
 ) -> HttpAnswer:
     scope.error = error.code
     scope.reason = error.message
+    if isinstance(error, ThroughputError):
+        scope.note_throttle(error.table, error.reason, error.index)
     return codec.encode_error(request, scope, error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import read_get_arguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.key_paths import check_paths
@@ -35,6 +36,8 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if projection is not None:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
+    if table.meter is not None:
+        admit_read(scope, table, None, key)
     rows = (item_row(table, key),)
     if scope.at is None:
         row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
@@ -52,6 +55,8 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if size > READ_UNIT_BYTES or not is_plain:
         units = read_units(size, consistent=consistent)
     scope.consumed.append((table.name, None, units, 0.0))
+    if table.meter is not None:
+        charge_read(scope, table, None, key, units)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

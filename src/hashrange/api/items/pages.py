@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
@@ -131,6 +132,8 @@ async def answer_page(
 ) -> Response:
     """Read one page of a span and return it as a response."""
     context = scope.context
+    if source.table.meter is not None:
+        admit_read(scope, source.table, source.index, span.lower)
     page = await read_page(
         context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,
@@ -152,11 +155,21 @@ async def answer_page(
     consistent = request.get("ConsistentRead", False)
     units = read_units(page.scanned_bytes, consistent=consistent)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
-    capacity.note_reads(scope)
+    note_capacity(scope, capacity, source, span.lower)
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
+
+
+def note_capacity(scope: RequestScope, capacity: Capacity, source: Source, key: bytes) -> None:
+    """Note the units of a page and charge them; `key` is where its span begins."""
+    capacity.note_reads(scope)
+    if source.table.meter is not None:
+        if capacity.table_units:
+            charge_read(scope, source.table, None, key, capacity.table_units)
+        for units in capacity.indexes.values():
+            charge_read(scope, source.table, source.index, key, units)
 
 
 def note_page(scope: RequestScope, source: Source, page: Page) -> None:
