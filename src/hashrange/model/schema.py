@@ -188,8 +188,7 @@ class Table:
         # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when the table has no enabled stream
-        # Where earlier versions of items are kept.
-        self.history_stores: tuple[str, ...] = ()
+        self.history_stores: tuple[str, ...] = ()  # where earlier versions of items are kept
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False

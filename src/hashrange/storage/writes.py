@@ -31,7 +31,6 @@ from hashrange.storage.foresight import (
     check_cost,
     is_costly,
 )
-from hashrange.storage.history import log_version
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
@@ -196,19 +195,11 @@ class ItemWrite:
             change_expiry(table, self.row_key, before, after, changes)
         if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
-            if is_change((old_row, new_row), items):
-                self._log((old_row, new_row), changes)
+            rows = (old_row, new_row)
+            if is_change(rows, items):
+                who = (self.time, int(self.by_service), self.who)
+                log_change(table, self.row_key, self.key_item, rows, who, changes)
         return outcome
-
-    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
-        """Add the change to the logs that the table has."""
-        table = self.table
-        if table.stream is not None:
-            who = (self.time, self.by_service)
-            log_change(table, self.row_key, self.key_item, rows, who, changes)
-        by = (self.time, int(self.by_service), self.who)
-        for store in table.history_stores:
-            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final
