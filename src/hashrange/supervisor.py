@@ -63,7 +63,7 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     clock = SystemClock()
     keys = ServerKeys(settings)
     identities = make_identities(keys)
-    stages = make_stages(settings, clock, identities)
+    stages = make_stages(settings, clock, identities, keys.keyring)
     certificates = certificates_of(settings)
 
     def make_application() -> Application:

@@ -108,6 +108,7 @@ class Application:
         engine = open_engine(settings, self._keys.given)
         identities = self._identities
         identities.open(engine)
+        self._keys.keyring.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
             raise StartError("The key file is not the key that the secrets here were sealed with.")
         if settings.auth:
@@ -132,7 +133,7 @@ class Application:
             database.trigger_store, functions_allowed=settings.allow_functions
         )
         services = (DYNAMODB, STREAMS, functions)
-        neighbours = Neighbours(make_services(identities))
+        neighbours = Neighbours(make_services(identities, self._keys.keyring))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)

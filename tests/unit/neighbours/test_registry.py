@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from hashrange.neighbours.registry import make_services
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
 
-SERVICES = make_services(identity_store())
+SERVICES = make_services(identity_store(), key_store())
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 
