@@ -125,6 +125,7 @@ class Application:
             stages = self.faults.admitting(stages)
         identities = self._identities
         identities.open(engine)
+        self._keys.keyring.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
             raise StartError("The key file is not the key that the secrets here were sealed with.")
         if settings.auth:
@@ -156,7 +157,9 @@ class Application:
         faults = None if self.faults is None else self.faults.store
         services = (DYNAMODB, STREAMS, functions, operator_service(faults))
         self._scaling = Scaling(database, None, None)
-        neighbours = Neighbours((*make_services(identities), self._scaling.service))
+        neighbours = Neighbours(
+            (*make_services(identities, self._keys.keyring), self._scaling.service)
+        )
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)

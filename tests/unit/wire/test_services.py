@@ -13,7 +13,7 @@ from hashrange.limits import CALL_BODY_BYTES_MAX
 from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
 from tests.harness.scaling import scaling_service
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
@@ -26,7 +26,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = (*make_services(identity_store()), scaling_service())
+SERVICES = (*make_services(identity_store(), key_store()), scaling_service())
 
 
 async def put_metric_data(scope, parameters):
