@@ -132,6 +132,12 @@ OPTIONS: Final = (
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
     Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
     Option(
+        "metrics",
+        Kind.TEXT,
+        "whether requests are measured, for CloudWatch, alarms and Prometheus",
+        choices=("on", "off"),
+    ),
+    Option(
         "log-level",
         Kind.TEXT,
         "least important messages to log; 'debug' includes every request",
@@ -165,6 +171,7 @@ class Settings:
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    metrics: str = "on"
     log_level: str = "info"
     log_format: str = "human"
     # Only in a file; see trigger_settings.

@@ -110,6 +110,14 @@ CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
 
+# Metrics.
+SKETCH_BUCKETS_MAX: Final = 2048  # of one row of samples
+METRIC_SERIES_PER_WRITE_MAX: Final = 100  # series merged in one decision
+METRIC_MATH_CHARACTERS_MAX: Final = 2048  # of one expression of metric math
+METRIC_MATH_DEPTH_MAX: Final = 50
+METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
+METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
+
 # The log.
 MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process
 LOGGED_TEXT_CHARACTERS_MAX: Final = 500  # of what a client sent or is told

@@ -8,6 +8,7 @@ from typing import final
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.monitoring import Monitoring
 from hashrange.app.stages import make_identities
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -82,6 +83,7 @@ class Application:
         self._identities = identities or make_identities(settings)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._monitoring: Monitoring | None = None
         self._database: Database | None = None
         self._server: Server | None = None
 
@@ -97,11 +99,13 @@ class Application:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
+        self._monitoring = monitoring
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages,
+            stages=self._stages.with_recorders(monitoring.recorders),
             is_shared=settings.is_guarded,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
@@ -114,11 +118,13 @@ class Application:
             database.trigger_store, functions_allowed=settings.allow_functions
         )
         services = (DYNAMODB, STREAMS, functions)
-        neighbours = Neighbours(make_services(identities))
+        metrics = monitoring.metrics(database.catalog)
+        neighbours = Neighbours(make_services(identities, metrics))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds)
         self._server.start(listener)
         database.start_services()
+        monitoring.start()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -129,5 +135,7 @@ class Application:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._monitoring is not None:
+            await self._monitoring.stop()
         if self._database is not None:
             await self._database.close()

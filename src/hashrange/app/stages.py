@@ -50,7 +50,7 @@ def make_identities(settings: Settings) -> IdentityStore:
 def make_stages(settings: Settings, clock: Clock, identities: IdentityStore) -> Stages:
     """Return the stages of the request pipeline: with authentication, policies decide.
 
-    There are no throughput limits and no recorder yet.
+    There are no throughput limits yet. Recorders are added where the data is opened.
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())

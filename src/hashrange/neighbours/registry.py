@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from hashrange.identities.store import IdentityStore
-from hashrange.neighbours.cloudwatch import SERVICE as CLOUDWATCH
+from hashrange.metrics.reader import Metrics
+from hashrange.neighbours.cloudwatch import cloudwatch_service
 from hashrange.neighbours.iam import iam_service
 from hashrange.neighbours.service import Service
 from hashrange.neighbours.sts import sts_service
 
-SERVICES: Final[tuple[Service, ...]] = (CLOUDWATCH,)
-"""The services that need nothing but the request's scope."""
 
-
-def make_services(identities: IdentityStore) -> tuple[Service, ...]:
+def make_services(identities: IdentityStore, metrics: Metrics) -> tuple[Service, ...]:
     """Return all neighbour services of a server."""
-    return (*SERVICES, iam_service(identities), sts_service(identities))
+    return (cloudwatch_service(metrics), iam_service(identities), sts_service(identities))
