@@ -118,6 +118,10 @@ METRIC_MATH_DEPTH_MAX: Final = 50
 METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
 METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
 
+# Alarms.
+ALARM_RULE_CHILDREN_MAX: Final = 100  # alarms that one composite alarm names
+ALARM_RULE_DEPTH_MAX: Final = 50
+
 # The log.
 MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process
 LOGGED_TEXT_CHARACTERS_MAX: Final = 500  # of what a client sent or is told

@@ -160,7 +160,7 @@ class RequestMetrics:
         buffer, minute = self._buffer, self._minute
         if cell.durations:
             samples = buffer.samples(cell.latency, minute, "Milliseconds")
-            samples.add_all([seconds * 1000 for seconds in cell.durations])
+            samples.add_all(cell.durations, 1000.0)
             cell.durations.clear()
         if cell.consumed:
             self._fold_consumed(cell.catalog, cell.place, cell.consumed)
