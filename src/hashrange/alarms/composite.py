@@ -1,9 +1,9 @@
 """Rules of composite alarms, such as `ALARM("a") AND NOT (OK(b) OR INSUFFICIENT_DATA("c"))`.
 
-    or    := and ("OR" and)*
-    and   := not ("AND" not)*
-    not   := "NOT" not | atom
-    atom  := "TRUE" | "FALSE" | state "(" name or ARN ")" | "(" or ")"
+or    := and ("OR" and)*
+and   := not ("AND" not)*
+not   := "NOT" not | atom
+atom  := "TRUE" | "FALSE" | state "(" name or ARN ")" | "(" or ")"
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ HISTORY_SECONDS: Final = 14 * 86_400
 METRIC_ALARM: Final = "MetricAlarm"
 COMPOSITE_ALARM: Final = "CompositeAlarm"
 
+SCALING: Final = "arn:aws:autoscaling:"
+"""What the actions that call scaling policies begin with."""
+
 _ACTIONS: Final = {
     OK: "OKActions",
     ALARM: "AlarmActions",
@@ -91,7 +94,7 @@ class AlarmStore:
         """Return an alarm, None if there is none."""
         return await self._documents.get(alarm_key(world, name))
 
-    async def list(self, world: World | None = None) -> list[tuple[World, Document]]:
+    async def listed(self, world: World | None = None) -> list[tuple[World, Document]]:
         """Return the alarms of an account's region, or all, in the order of their names."""
         rows = await self._documents.list(prefix_of(ALARMS, *(world or ())))
         return [(_world_of(key), alarm) for key, alarm in rows]
@@ -107,7 +110,9 @@ class AlarmStore:
                 if alarm is not None:
                     name = alarm["AlarmName"]
                     changes[key] = None
-                    line = _history(alarm, now, "ConfigurationUpdate", f'Alarm "{name}" deleted', {})
+                    line = _history(
+                        alarm, now, "ConfigurationUpdate", f'Alarm "{name}" deleted', {}
+                    )
                     changes[_history_key(world, name, now)] = line
             return changes
 
@@ -164,6 +169,16 @@ class AlarmStore:
             return changes
 
         await self._documents.change([key], edit)
+
+    async def repeat_scaling(self, world: World, alarm: Document) -> None:
+        """Cause the scaling actions of an alarm again, as long as its state holds."""
+        if not alarm["ActionsEnabled"]:
+            return
+        now, state = self._clock.now(), alarm["StateValue"]
+        for action in alarm[_ACTIONS[state]]:
+            if action.startswith(SCALING):
+                parcel = action_parcel(world, alarm, state, action, now)
+                await self._documents.put(parcel_key(now, f"{world}{action}"), parcel)
 
     async def note_action(self, world: World, alarm: Document, action: str, outcome: str) -> None:
         """Note in the history that an action was carried out, or that it failed."""

@@ -118,8 +118,8 @@ class Application:
             database.trigger_store, functions_allowed=settings.allow_functions
         )
         services = (DYNAMODB, STREAMS, functions)
-        metrics = monitoring.metrics(database.catalog)
-        neighbours = Neighbours(make_services(identities, metrics))
+        monitor = monitoring.watch(database, address_of(listener.listening))
+        neighbours = Neighbours(make_services(identities, monitor))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds)
         self._server.start(listener)
@@ -130,6 +130,8 @@ class Application:
         """Do the background work that is due by the clock, without waiting for its turn."""
         if self._database is not None:
             await self._database.do_due_work()
+        if self._monitoring is not None:
+            await self._monitoring.do_due_work()
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""

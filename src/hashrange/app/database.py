@@ -86,6 +86,11 @@ class Database:
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
+        self._more_services: list[Service] = []
+
+    def add_services(self, *services: Service) -> None:
+        """Add background work, before it is started."""
+        self._more_services.extend(services)
 
     async def answer(self, request: HttpRequest, request_id: bytes = b"") -> HttpAnswer:
         """Answer a request to DynamoDB or DynamoDB Streams that came through no socket."""
@@ -140,6 +145,7 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
+        services.extend(self._more_services)
         background = Background(self.engine, services, [self._triggers.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)

@@ -1,41 +1,96 @@
-"""Composes what measures and watches a server: metrics, alarms and those who read them."""
+"""Composes what measures and watches a server: metrics, alarms and the delivery of their actions."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import final
+import os
+from typing import Final, final
 
+from hashrange.alarms.monitor import Monitor
+from hashrange.app.database import Database
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.metrics.buffer import MetricBuffer
 from hashrange.metrics.reader import Metrics
 from hashrange.metrics.store import MetricStore
-from hashrange.storage.catalog import Catalog
+from hashrange.services.background import Service
+from hashrange.services.deliveries import Deliveries
+from hashrange.services.metric_upkeep import MetricUpkeep
+from hashrange.services.triggers.functions import Functions
+from hashrange.services.triggers.targets import Surroundings
 from hashrange.wire.recorders.request_metrics import RequestMetrics
 from hashrange.wire.stages import Recorder
+
+_ALARMS_IDLE_SECONDS: Final = 1.0
+_DELIVERIES_IDLE_SECONDS: Final = 0.25
+_UPKEEP_IDLE_SECONDS: Final = 1.0
+_UPKEEP_BUSY_SECONDS: Final = 0.01
 
 
 @final
 class Monitoring:
-    """The metrics of one process; `is_on` is false on a server that measures nothing."""
+    """The metrics of one process, and the watch over those of all; measures nothing if not `is_on`.
+
+    It is made before the database, whose requests it records, and completed with `watch`.
+    """
+
+    monitor: Monitor
+    deliveries: Deliveries
+    upkeep: MetricUpkeep
+    _functions: Functions
 
     def __init__(self, engine: Engine, clock: Clock, *, is_on: bool) -> None:
+        self._engine = engine
         self._clock = clock
+        self._is_on = is_on
         self._store = MetricStore(engine)
-        self.is_on = is_on
         self.buffer = MetricBuffer(self._store, clock)
         self.recorders: list[Recorder] = []
         if is_on:
             self.recorders.append(RequestMetrics(clock, self.buffer))
         self._writing: asyncio.Task[None] | None = None
 
-    def metrics(self, catalog: Catalog) -> Metrics:
-        """Return what reads metrics."""
-        return Metrics(self._store, self.buffer, catalog, self._clock)
+    def watch(self, database: Database, address: str) -> Monitor:
+        """Watch a database; its background work comes to include alarms and deliveries."""
+        metrics = Metrics(self._store, self.buffer, database.catalog, self._clock)
+        monitor = Monitor(metrics, self._engine, self._clock, address)
+        self.monitor = monitor
+        surroundings = Surroundings(f"http://{address}" if address else None, os.environ)
+        self._functions = Functions(database.trigger_store, surroundings)
+        self.deliveries = Deliveries(
+            monitor.documents, monitor.alarms, monitor.topics, self._functions, self._clock
+        )
+        self.upkeep = MetricUpkeep(
+            self._store, self.buffer, database.catalog, monitor.alarms, self._clock
+        )
+        if self._is_on:
+            database.add_services(
+                Service(
+                    "keeping metrics",
+                    self.upkeep.step,
+                    idle_seconds=_UPKEEP_IDLE_SECONDS,
+                    busy_seconds=_UPKEEP_BUSY_SECONDS,
+                )
+            )
+        database.add_services(
+            Service("evaluating alarms", monitor.evaluator.step, idle_seconds=_ALARMS_IDLE_SECONDS),
+            Service(
+                "delivering messages", self.deliveries.step, idle_seconds=_DELIVERIES_IDLE_SECONDS
+            ),
+        )
+        return monitor
 
     def start(self) -> None:
         """Begin to write what is measured, which every process does for itself."""
         self._writing = asyncio.create_task(self.buffer.run())
+
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock."""
+        while self._is_on and await self.upkeep.step():
+            pass
+        await self.monitor.evaluator.step()
+        while await self.deliveries.step():
+            pass
 
     async def stop(self) -> None:
         """Write what is left."""
@@ -43,3 +98,4 @@ class Monitoring:
             self._writing.cancel()
             await asyncio.gather(self._writing, return_exceptions=True)
             await self.buffer.flush()
+            await self._functions.close()

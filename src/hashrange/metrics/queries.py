@@ -30,8 +30,10 @@ def check_queries(queries: Sequence[Query]) -> dict[str, Node]:
     for query in queries:
         id = query["Id"]
         if _ID.fullmatch(id) is None:
-            raise MathError(f"The value {id} for parameter Id is not matching the expected pattern "
-                            "^[a-z][a-zA-Z0-9_]*$.")
+            raise MathError(
+                f"The value {id} for parameter Id is not matching the expected pattern "
+                "^[a-z][a-zA-Z0-9_]*$."
+            )
         if id in seen:
             raise MathError(f"The id {id} is used more than once.")
         seen.add(id)
@@ -40,7 +42,9 @@ def check_queries(queries: Sequence[Query]) -> dict[str, Node]:
         if "Expression" in query:
             nodes[id] = parse(query["Expression"])
         elif find_statistic(query["MetricStat"]["Stat"]) is None:
-            raise MathError(f"The value {query['MetricStat']['Stat']} is not a supported statistic.")
+            raise MathError(
+                f"The value {query['MetricStat']['Stat']} is not a supported statistic."
+            )
     for id, node in nodes.items():
         unknown = {name for name in ids_of(node) if name not in seen and not name.isupper()}
         if unknown:
@@ -115,7 +119,7 @@ def _order(nodes: dict[str, Node]) -> list[str]:
         ready = [
             id
             for id, node in waiting.items()
-            if not (ids_of(node) & waiting.keys()) or uses_all(node) and not ids_of(node)
+            if not (ids_of(node) & waiting.keys()) or (uses_all(node) and not ids_of(node))
         ]
         if not ready:
             raise MathError("Expressions name each other in a circle.")

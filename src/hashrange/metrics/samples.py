@@ -156,9 +156,7 @@ def unpack(row: bytes) -> Samples:
         samples = Samples()
         samples.count, samples.sum = count, total
         samples.minimum, samples.maximum = minimum, maximum
-        samples.buckets = (
-            None if flat is None else dict(zip(flat[::2], flat[1::2], strict=True))
-        )
+        samples.buckets = None if flat is None else dict(zip(flat[::2], flat[1::2], strict=True))
     except (ValueError, TypeError) as error:
         raise CorruptionError(f"metric row is malformed: {row[:80]!r}") from error
     return samples

@@ -129,9 +129,9 @@ def find_statistic(name: str) -> Statistic | None:
     return None if ranged is None else _range_statistic(*ranged.groups())
 
 
-def _range_statistic(kind: str, low: str, low_mark: str, high: str, high_mark: str) -> (
-    Statistic | None
-):
+def _range_statistic(
+    kind: str, low: str, low_mark: str, high: str, high_mark: str
+) -> Statistic | None:
     """Return a statistic like TM(10%:90%), of shares, or TM(10:900), of values."""
     marks = {mark for bound, mark in ((low, low_mark), (high, high_mark)) if bound}
     if len(marks) != 1:

@@ -130,7 +130,7 @@ class MetricStore:
             names = [part.decode() for part in key[1:].split(b"\x00", 4)[:4]]
             pairs, unit, day = orjson.loads(row)
             dimensions = tuple((name, value) for name, value in pairs)
-            found.append((Series(*names, dimensions), unit, day))
+            found.append((Series(names[0], names[1], names[2], names[3], dimensions), unit, day))
         return found
 
     async def _rows(self, lower: bytes, upper: bytes) -> AsyncIterator[Row]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from hashrange.alarms.monitor import Monitor
 from hashrange.identities.store import IdentityStore
-from hashrange.metrics.reader import Metrics
 from hashrange.neighbours.cloudwatch import cloudwatch_service
 from hashrange.neighbours.iam import iam_service
 from hashrange.neighbours.service import Service
+from hashrange.neighbours.sns import sns_service
 from hashrange.neighbours.sts import sts_service
 
 
-def make_services(identities: IdentityStore, metrics: Metrics) -> tuple[Service, ...]:
+def make_services(identities: IdentityStore, monitor: Monitor) -> tuple[Service, ...]:
     """Return all neighbour services of a server."""
-    return (cloudwatch_service(metrics), iam_service(identities), sts_service(identities))
+    return (
+        cloudwatch_service(monitor),
+        iam_service(identities),
+        sns_service(monitor.topics),
+        sts_service(identities),
+    )

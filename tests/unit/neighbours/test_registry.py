@@ -5,8 +5,9 @@ from pathlib import Path
 
 from hashrange.neighbours.registry import make_services
 from tests.harness.identities import identity_store
+from tests.harness.monitors import make_monitor
 
-SERVICES = make_services(identity_store())
+SERVICES = make_services(identity_store(), make_monitor())
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

@@ -10,7 +10,9 @@ from hashrange.metrics.math.functions import FUNCTIONS
 from hashrange.metrics.math.parser import Array, Call, Id, MathError, Node, Number, Text
 from hashrange.metrics.math.values import TimeSeries, Value, Window, as_list, combine
 
-_KEYWORDS: Final = frozenset({"REPEAT", "LINEAR", "ASC", "DESC", "SUM", "AVG", "MIN", "MAX", "STDDEV"})
+_KEYWORDS: Final = frozenset(
+    {"REPEAT", "LINEAR", "ASC", "DESC", "SUM", "AVG", "MIN", "MAX", "STDDEV"}
+)
 
 
 def _divide(left: float, right: float) -> float | None:
@@ -91,6 +93,4 @@ def _metrics(
         if len(node.arguments) > 1 or not isinstance(argument, Text):
             raise MathError("METRICS takes nothing or a text")
         part = argument.value
-    return [
-        series for id in metrics if part in id for series in as_list(known[id], window)
-    ]
+    return [series for id in metrics if part in id for series in as_list(known[id], window)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from statistics import pstdev
+from itertools import pairwise
 from typing import Final
 
 from hashrange.metrics.math.parser import MathError
@@ -60,6 +60,12 @@ def _each(compute: Callable[[float], float | None]) -> Function:
     return apply
 
 
+def _deviation(values: list[float]) -> float:
+    """Return the standard deviation; the library's own is slow to import."""
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+
+
 def _per_series(compute: Callable[[TimeSeries], TimeSeries]) -> Function:
     """Return a function of one series, or of each of a list."""
 
@@ -74,19 +80,19 @@ def _per_series(compute: Callable[[TimeSeries], TimeSeries]) -> Function:
 
 def _differences(series: TimeSeries) -> TimeSeries:
     points = series.ordered()
-    pairs = zip(points, points[1:], strict=False)
+    pairs = pairwise(points)
     return series.with_values({time: value - old for (_, old), (time, value) in pairs})
 
 
 def _time_differences(series: TimeSeries) -> TimeSeries:
     times = sorted(series.values)
-    pairs = zip(times, times[1:], strict=False)
+    pairs = pairwise(times)
     return series.with_values({time: float(time - old) for old, time in pairs})
 
 
 def _rates(series: TimeSeries) -> TimeSeries:
     points = series.ordered()
-    pairs = zip(points, points[1:], strict=False)
+    pairs = pairwise(points)
     return series.with_values(
         {time: (value - old) / (time - before) for (before, old), (time, value) in pairs}
     )
@@ -145,9 +151,7 @@ def _fill_one(window: Window, series: TimeSeries, filling: Value) -> TimeSeries:
     return series.with_values(_bridged(series.ordered(), times, is_linear=filling == "LINEAR"))
 
 
-def _bridged(
-    points: list[tuple[int, float]], times: range, *, is_linear: bool
-) -> dict[int, float]:
+def _bridged(points: list[tuple[int, float]], times: range, *, is_linear: bool) -> dict[int, float]:
     """Return points with the gaps between them filled by the last one, or by a line."""
     values = dict(points)
     for number, (begin, value) in enumerate(points):
@@ -211,7 +215,7 @@ _SORT_KEYS: Final[dict[str, Callable[[list[float]], float]]] = {
     "AVG": lambda values: sum(values) / len(values),
     "MIN": min,
     "MAX": max,
-    "STDDEV": pstdev,
+    "STDDEV": _deviation,
 }
 
 
@@ -285,7 +289,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "RUNNING_SUM": _per_series(_running_sum),
     "SLICE": _slice,
     "SORT": _sort,
-    "STDDEV": _reduce(pstdev),
+    "STDDEV": _reduce(_deviation),
     "SUM": _reduce(sum),
     "TIME_SERIES": _time_series,
     "YEAR": _per_series(_calendar(lambda moment: float(moment.year))),

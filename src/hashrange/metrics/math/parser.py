@@ -1,13 +1,13 @@
 """Parses expressions of metric math.
 
-    or      := and (("OR" | "||") and)*
-    and     := compare (("AND" | "&&") compare)*
-    compare := sum (("==" | "!=" | "<=" | ">=" | "<" | ">") sum)*
-    sum     := product (("+" | "-") product)*
-    product := unary (("*" | "/") unary)*
-    unary   := "-" unary | power
-    power   := atom ("^" unary)?
-    atom    := number | text | id | NAME "(" [or ("," or)*] ")" | "[" or ("," or)* "]" | "(" or ")"
+or      := and (("OR" | "||") and)*
+and     := compare (("AND" | "&&") compare)*
+compare := sum (("==" | "!=" | "<=" | ">=" | "<" | ">") sum)*
+sum     := product (("+" | "-") product)*
+product := unary (("*" | "/") unary)*
+unary   := "-" unary | power
+power   := atom ("^" unary)?
+atom    := number | text | id | NAME "(" [or ("," or)*] ")" | "[" or ("," or)* "]" | "(" or ")"
 """
 
 from __future__ import annotations

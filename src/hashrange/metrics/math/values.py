@@ -84,15 +84,12 @@ def combine(left: Value, right: Value, compute: Callable[[float, float], float |
     return _one(left, right, compute)
 
 
-def _one(
-    left: Value, right: Value, compute: Callable[[float, float], float | None]
-) -> TimeSeries:
+def _one(left: Value, right: Value, compute: Callable[[float, float], float | None]) -> TimeSeries:
     if isinstance(left, TimeSeries) and isinstance(right, TimeSeries):
         values = {
             time: result
             for time, value in left.values.items()
-            if time in right.values
-            and (result := compute(value, right.values[time])) is not None
+            if time in right.values and (result := compute(value, right.values[time])) is not None
         }
         return left.with_values(values)
     if isinstance(left, TimeSeries):

@@ -1,20 +1,20 @@
-"""Amazon CloudWatch: metrics of the database and of its users."""
+"""Amazon CloudWatch: metrics of the database and of its users, alarms and dashboards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hashrange.metrics.reader import Metrics
+from hashrange.alarms.monitor import Monitor
 from hashrange.neighbours.service import Handler, Service
 
 
-def cloudwatch_service(metrics: Metrics) -> Service:
+def cloudwatch_service(monitor: Monitor) -> Service:
     """Return the service; its operations are imported when it is first called."""
 
     def handlers() -> Mapping[str, Handler]:
         from hashrange.neighbours.cloudwatch.operations import make_operations
 
-        return make_operations(metrics)
+        return make_operations(monitor)
 
     return Service(
         "cloudwatch",

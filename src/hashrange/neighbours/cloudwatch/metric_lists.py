@@ -30,9 +30,7 @@ class MetricLists:
         namespace, name = parameters.get("Namespace"), parameters.get("MetricName")
         parts = [] if namespace is None else [namespace] + ([] if name is None else [name])
         days = _RECENT_DAYS if "RecentlyActive" in parameters else _LISTED_DAYS
-        found = await self._metrics.listed(
-            scope.account, scope.region, *parts, recent_days=days
-        )
+        found = await self._metrics.listed(scope.account, scope.region, *parts, recent_days=days)
         filters = parameters.get("Dimensions") or []
         chosen = [
             series
@@ -57,7 +55,6 @@ class MetricLists:
 def _matches(series: Series, filters: list[Parameters]) -> bool:
     dimensions = dict(series.dimensions)
     return all(
-        wanted["Name"] in dimensions
-        and wanted.get("Value") in (None, dimensions[wanted["Name"]])
+        wanted["Name"] in dimensions and wanted.get("Value") in (None, dimensions[wanted["Name"]])
         for wanted in filters
     )

@@ -39,7 +39,8 @@ class MetricQueries:
         queries = parameters["MetricDataQueries"]
         if len(queries) > _QUERIES_MAX:
             raise validation_error(
-                f"The collection MetricDataQueries must not have a size greater than {_QUERIES_MAX}."
+                "The collection MetricDataQueries must not have a size greater than "
+                f"{_QUERIES_MAX}."
             )
         if "LabelOptions" in parameters:
             raise invalid_value("The parameter LabelOptions is not supported.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hashrange.metrics.reader import Metrics
+from hashrange.alarms.monitor import Monitor
+from hashrange.neighbours.cloudwatch.alarms import Alarms
+from hashrange.neighbours.cloudwatch.dashboards import Dashboards
 from hashrange.neighbours.cloudwatch.metric_lists import MetricLists
 from hashrange.neighbours.cloudwatch.metric_queries import MetricQueries
 from hashrange.neighbours.cloudwatch.metric_statistics import MetricStatistics
@@ -12,14 +14,16 @@ from hashrange.neighbours.cloudwatch.put_metric_data import PutMetricData
 from hashrange.neighbours.service import Handler
 
 
-def make_operations(metrics: Metrics) -> Mapping[str, Handler]:
+def make_operations(monitor: Monitor) -> Mapping[str, Handler]:
     """Return all operations by name."""
     found: dict[str, Handler] = {}
     for part in (
-        MetricLists(metrics),
-        MetricQueries(metrics),
-        MetricStatistics(metrics),
-        PutMetricData(metrics),
+        Alarms(monitor.alarms, monitor.evaluator),
+        Dashboards(monitor.documents),
+        MetricLists(monitor.metrics),
+        MetricQueries(monitor.metrics),
+        MetricStatistics(monitor.metrics),
+        PutMetricData(monitor.metrics),
     ):
         found.update(part.operations())
     return found

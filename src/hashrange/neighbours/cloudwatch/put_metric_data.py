@@ -71,9 +71,7 @@ class PutMetricData:
 def _resolution(datum: Parameters, where: str) -> int:
     resolution: int = datum.get("StorageResolution", MINUTE)
     if resolution not in (SECOND, MINUTE):
-        raise invalid_value(
-            f"The parameter {where}.StorageResolution must be either 1 or 60."
-        )
+        raise invalid_value(f"The parameter {where}.StorageResolution must be either 1 or 60.")
     return resolution
 
 

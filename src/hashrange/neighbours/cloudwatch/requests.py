@@ -57,9 +57,7 @@ def show_dimensions(series: Series) -> list[Parameters]:
 def check_period(period: int) -> int:
     """Return a period that CloudWatch knows."""
     if period not in _SHORT_PERIODS and (period < MINUTE or period % MINUTE):
-        raise invalid_value(
-            "The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60."
-        )
+        raise invalid_value("The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60.")
     return period
 
 

@@ -150,9 +150,7 @@ class RequestMetrics:
         if len(self._cells) >= METRIC_CELLS_MAX:
             self.collect()
         label = arn.partition("/stream/")[2] if operation == _STREAM_READ else ""
-        cell = self._cells[(operation, arn)] = _Cell(
-            operation, place, label, scope.context.catalog
-        )
+        cell = self._cells[(operation, arn)] = _Cell(operation, place, label, scope.context.catalog)
         return cell
 
     def _fold(self, cell: _Cell) -> None:
@@ -169,9 +167,7 @@ class RequestMetrics:
             self._fold_rows(cell)
             cell.returned.clear()
 
-    def _fold_consumed(
-        self, catalog: Catalog, place: Place, consumed: list[Consumed]
-    ) -> None:
+    def _fold_consumed(self, catalog: Catalog, place: Place, consumed: list[Consumed]) -> None:
         for (_, index, reads, writes), count in Counter(consumed).items():
             for kind, units in enumerate((reads, writes)):
                 if units:
@@ -266,7 +262,9 @@ class RequestMetrics:
             make_series(caller.account, caller.region, INTERNAL, "RefusedRequests", refusal)
         )
 
-    def _count(self, name: str, place: Place, dimensions: dict[str, str], amount: float = 1.0) -> None:
+    def _count(
+        self, name: str, place: Place, dimensions: dict[str, str], amount: float = 1.0
+    ) -> None:
         series = _table_series(name, place, dimensions)
         self._buffer.samples(series, self._minute, "Count").add(amount)
 
