@@ -30,8 +30,8 @@ def test_a_presigned_caller_identity_is_answered(client):
         assert answer.headers["Content-Type"] == "text/xml"
 
 
-def test_no_metrics_are_listed(client):
-    cloudwatch = client("cloudwatch")
+def test_no_metrics_are_listed_where_nothing_happened(client):
+    cloudwatch = client("cloudwatch", access_key="111122223333")
     answer = cloudwatch.list_metrics(Namespace="AWS/DynamoDB", Dimensions=[{"Name": "TableName"}])
     assert answer["Metrics"] == []
     assert list(cloudwatch.get_paginator("list_metrics").paginate()) != []

@@ -67,6 +67,8 @@ ELSEWHERE = {
     "expressions/statics.py": "unit/expressions/test_messages.py",
     "expressions/update_operands.py": "unit/expressions/test_updates.py",
     "services/index_follower.py": "cluster/test_invariants.py",
+    "services/deliveries.py": "neighbours/test_cloudwatch.py",
+    "services/metric_upkeep.py": "neighbours/test_cloudwatch.py",
     "services/scrub.py": "engine/test_scrub.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",
     "services/triggers/configured.py": "unit/services/triggers/test_delivery.py",

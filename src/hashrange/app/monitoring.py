@@ -1,4 +1,4 @@
-"""Composes what measures and watches a server: metrics, alarms and the delivery of their actions."""
+"""Composes what measures and watches a server: metrics, alarms and their actions."""
 
 from __future__ import annotations
 

@@ -58,14 +58,16 @@ class Deliveries:
         self._functions = functions
         self._clock = clock
         self.scale: Scale | None = None
+        self._turn = asyncio.Lock()
 
     async def step(self) -> int:
         """Send the parcels that are due; return how many were."""
-        now = self._clock.now()
-        waiting = await self._documents.list(prefix_of(OUTBOX))
-        due = [(key, parcel) for key, parcel in waiting if parcel["DueAt"] <= now][:_AT_ONCE_MAX]
-        await asyncio.gather(*(self._send(key, parcel) for key, parcel in due))
-        return len(due)
+        async with self._turn:
+            now = self._clock.now()
+            waiting = await self._documents.list(prefix_of(OUTBOX))
+            due = [(key, parcel) for key, parcel in waiting if parcel["DueAt"] <= now]
+            await asyncio.gather(*(self._send(key, parcel) for key, parcel in due[:_AT_ONCE_MAX]))
+            return len(due)
 
     async def _send(self, key: Key, parcel: Document) -> None:
         try:
