@@ -20,7 +20,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
-	bench bench-peers conformance differential clients clients-go clients-java faults clean \
+	bench bench-peers conformance differential clients clients-go clients-java faults faults-consistency clean \
 	toolkit-servers toolkit-pyright supported-python wheel
 
 help: ## Show this list
@@ -147,6 +147,10 @@ faults: export HASHRANGE_SMALL_DISK ?= 1
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	@echo "seed: $$HASHRANGE_SEED"
 	$(BIN)/pytest tests/faults -s $(ARGS)
+
+faults-consistency: $(READY) ## Check histories of clients under kills and pauses (needs Go)
+	$(BIN)/pytest tests/consistency --with-porcupine
+	$(BIN)/python -m tests.consistency $(ARGS)
 
 clean: ## Remove everything that was made here, except data
 	rm -rf $(VENV) $(SERVE) $(COMPILED) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \

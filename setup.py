@@ -28,6 +28,7 @@ COMPILED = [
     "engine/sqlite/commit_policy",
     "engine/sqlite/group_commit",
     "storage/expiry",
+    "storage/images",
     "storage/indexes",
     "storage/layout",
     "storage/lock_steps",

@@ -11,10 +11,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from hashrange.server_key import KEY_VARIABLE, KeySource
 
 if TYPE_CHECKING:
     from hashrange.model.triggers import FunctionRecord, MappingRecord
@@ -74,6 +76,11 @@ OPTIONS: Final = (
     Option("host", Kind.TEXT, "address to listen on"),
     Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
+    Option(
+        "backup-dir",
+        Kind.PATH,
+        "directory of backups of tables, best on another disk; beside the data if it is not set",
+    ),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
     Option(
         "workers",
@@ -95,6 +102,13 @@ OPTIONS: Final = (
     ),
     Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
     Option(
+        "capacity",
+        Kind.TEXT,
+        "what throttles requests: 'provisioned' capacity and configured maxima, all that 'aws' "
+        "limits, or nothing ('off'); realistic makes it 'aws'",
+        choices=("provisioned", "aws", "off"),
+    ),
+    Option(
         "ttl-delay",
         Kind.SECONDS,
         "seconds that expired items stay before time to live deletes them",
@@ -109,7 +123,19 @@ OPTIONS: Final = (
     Option(
         "key-file",
         Kind.PATH,
-        "file with the server's key, which protects secrets; made beside the data if it is not set",
+        "file with the server's key, which encrypts the data directory",
+    ),
+    Option(
+        "key-command",
+        Kind.TEXT,
+        "command that prints the server's key, such as that of a vault",
+    ),
+    Option("tls-cert", Kind.PATH, "file with the certificate of the server, and its chain, in PEM"),
+    Option("tls-key", Kind.PATH, "file with the private key of that certificate, in PEM"),
+    Option(
+        "tls-client-ca",
+        Kind.PATH,
+        "file with certificates; clients need one that was signed by one of these",
     ),
     Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
     Option(
@@ -154,15 +180,21 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
+    backup_dir: Path | None = None
     in_memory: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
     realistic: bool = False
+    capacity: Literal["provisioned", "aws", "off"] = "provisioned"
     ttl_delay: float = 0.0
     credentials: Path | None = None
     auth: bool = False
     key_file: Path | None = None
+    key_command: str | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
     insecure: bool = False
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
@@ -174,9 +206,21 @@ class Settings:
     metrics: str = "on"
     log_level: str = "info"
     log_format: str = "human"
+    # Only in the environment: flags of a process can be seen by others.
+    key: str | None = field(default=None, repr=False)
     # Only in a file; see trigger_settings.
     functions: tuple[FunctionRecord, ...] = ()
     triggers: tuple[MappingRecord, ...] = ()
+
+    @property
+    def key_source(self) -> KeySource:
+        """Where the server's key comes from."""
+        return KeySource(self.key_file, self.key_command, self.key)
+
+    @property
+    def scheme(self) -> str:
+        """What the URL of the server begins with."""
+        return "http" if self.tls_cert is None else "https"
 
     @property
     def is_guarded(self) -> bool:
@@ -201,7 +245,9 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -
     for source in sources:
         _check_contradictions(source)
         values.update(source)
-    settings = Settings(**values)
+    if values.get("realistic") and "capacity" not in values:
+        values["capacity"] = "aws"
+    settings = Settings(**values, key=environment.get(KEY_VARIABLE) or None)
     _check_agreement(settings)
     return replace(settings, workers=settings.workers or _workers_that_suit(settings))
 
@@ -233,10 +279,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file"):
-        if name in values:
+    for option in OPTIONS:
+        if option.kind is Kind.PATH and option.field in values:
             # A path in a file is meant from where the file is, not from where the server starts.
-            values[name] = path.absolute().parent / values[name]
+            values[option.field] = path.absolute().parent / values[option.field]
     return values
 
 
@@ -362,5 +408,11 @@ def _check_agreement(settings: Settings) -> None:
             f"Host {settings.host} can be reached from other machines, and allow-functions lets "
             "every client run programs as the server's user. Give --credentials FILE."
         )
+    if sum(map(bool, (settings.key_file, settings.key_command, settings.key))) > 1:
+        raise SettingsError(f"Give one of key-file, key-command and {KEY_VARIABLE}, not several.")
+    if (settings.tls_cert is None) is not (settings.tls_key is None):
+        raise SettingsError("tls-cert and tls-key belong together: give both.")
+    if settings.tls_client_ca is not None and settings.tls_cert is None:
+        raise SettingsError("tls-client-ca needs tls-cert and tls-key.")
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

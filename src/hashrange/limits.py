@@ -122,6 +122,17 @@ METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be
 ALARM_RULE_CHILDREN_MAX: Final = 100  # alarms that one composite alarm names
 ALARM_RULE_DEPTH_MAX: Final = 50
 
+# Jobs: exports, imports and their like.
+JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn
+JOBS_ACTIVE_MAX: Final = 50  # of one kind, account and region
+JOB_TOKEN_SECONDS: Final = 8 * 3600
+JOB_KEPT_SECONDS: Final = 90 * 86_400  # for which a job that has ended is described
+LOAD_STEP_ROWS_MAX: Final = 100  # of one decision of a bulk load
+LOAD_STEP_BYTES_MAX: Final = 262_144
+OBJECT_CHUNK_BYTES: Final = 262_144  # of an object, read or written at a time
+OBJECT_PART_BYTES: Final = 8_388_608  # of an object sent to a remote store in parts
+OBJECT_KEY_BYTES_MAX: Final = 1024
+
 # The log.
 MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process
 LOGGED_TEXT_CHARACTERS_MAX: Final = 500  # of what a client sent or is told

@@ -25,12 +25,14 @@ from typing import Final, final
 
 import uvloop
 
-from hashrange.app.application import Application
+from hashrange.app.application import Application, certificates_of
 from hashrange.app.engines import StartError, reserve_data, wait_for_last_server
+from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import SystemClock
 from hashrange.config import Settings
 from hashrange.heartbeat import LOOK_SECONDS, Heartbeats
+from hashrange.shared_totals import SharedTotals
 from hashrange.wire.http.listener import SharedListener
 
 _LOGGER = logging.getLogger("hashrange.supervisor")
@@ -60,19 +62,24 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     """
     _raise_file_limit()
     clock = SystemClock()
-    identities = make_identities(settings)
+    keys = ServerKeys(settings)
+    identities = make_identities(keys)
     stages = make_stages(settings, clock, identities)
+    certificates = certificates_of(settings)
 
-    def make_application() -> Application:
-        return Application(settings, stages, clock, identities)
+    totals = SharedTotals(settings.workers) if settings.workers > 1 else None
+
+    def make_application(worker: int) -> Application:
+        shared = None if totals is None else totals.of(worker)
+        return Application(settings, stages, clock, identities, keys, certificates, shared)
 
     wait_for_last_server(settings)
     listening = _bind(settings.host, settings.port)
     listener = SharedListener(listening, settings.workers)
     host, port = listening.getsockname()[:2]
-    with contextlib.closing(listening), reserve_data(settings):
+    with contextlib.closing(listening), reserve_data(settings, keys.given):
         if settings.workers == 1:
-            _run_process(make_application(), listener, lambda: announce(host, port), on_stop)
+            _run_process(make_application(0), listener, lambda: announce(host, port), on_stop)
         else:
             supervisor = _Supervisor(settings, make_application, listener)
             supervisor.run(lambda: announce(host, port), on_stop)
@@ -151,7 +158,7 @@ class _Supervisor:
     def __init__(
         self,
         settings: Settings,
-        make_application: Callable[[], Application],
+        make_application: Callable[[int], Application],
         listener: SharedListener,
     ) -> None:
         self._settings = settings
@@ -194,7 +201,7 @@ class _Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED_SIGNALS)
             self._listener.enter(index)
             _run_process(
-                self._make_application(),
+                self._make_application(index),
                 self._listener,
                 on_ready=lambda: _write_byte(self._ready_write),
                 on_stop=lambda: None,

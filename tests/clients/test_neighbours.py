@@ -35,7 +35,7 @@ def test_the_cli_is_told_who_calls(aws):
 
 def test_the_cli_lists_no_metrics_and_is_refused_what_is_not_served(aws):
     assert aws("cloudwatch", "list-metrics", "--namespace", "AWS/DynamoDB") == {"Metrics": []}
-    assert "UnknownOperationException" in aws("cloudwatch", "list-dashboards")
+    assert "UnknownOperationException" in aws("cloudwatch", "list-metric-streams")
     assert "InvalidAction" in aws("iam", "list-server-certificates")
 
 

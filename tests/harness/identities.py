@@ -2,7 +2,7 @@
 
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.identities.store import IdentityStore
-from hashrange.identities.vault import Vault
+from hashrange.sealing import Vault
 
 
 def identity_store() -> IdentityStore:

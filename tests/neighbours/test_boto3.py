@@ -59,7 +59,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
 @pytest.mark.parametrize(
     ("service", "call", "expected"),
     [
-        ("cloudwatch", lambda c: c.list_dashboards(), ("UnknownOperationException", 400)),
+        ("cloudwatch", lambda c: c.list_metric_streams(), ("UnknownOperationException", 400)),
         ("kms", lambda c: c.list_keys(), ("UnknownOperationException", 400)),
         (
             "sts",
@@ -67,7 +67,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
             ("InvalidAction", 400),
         ),
         ("iam", lambda c: c.list_server_certificates(), ("InvalidAction", 400)),
-        ("sns", lambda c: c.list_topics(), ("InvalidAction", 400)),
+        ("sns", lambda c: c.list_platform_applications(), ("InvalidAction", 400)),
         ("ec2", lambda c: c.describe_instances(), ("InvalidAction", 400)),
         ("s3", lambda c: c.list_buckets(), ("NotImplemented", 501)),
         ("s3", lambda c: c.get_object(Bucket="bucket", Key="a/b"), ("NotImplemented", 501)),

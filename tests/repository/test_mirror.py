@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -49,6 +49,8 @@ ELSEWHERE = {
     "api/tables/descriptions.py": "unit/api/tables/test_other_operations.py",
     "api/tables/policy_checks.py": "unit/api/tables/test_resource_policies.py",
     "api/triggers/event_sources.py": "triggers/test_lambda_client.py",
+    "capacity/growth.py": "unit/capacity/test_stores.py",
+    "capacity/key_ranges.py": "unit/capacity/test_stores.py",
     "expressions/actions.py": "unit/expressions/test_updates.py",
     "expressions/binding.py": "unit/expressions/test_messages.py",
     "expressions/mentions.py": "unit/api/access/test_item_keys.py",
@@ -82,7 +84,10 @@ ELSEWHERE = {
     "services/triggers/worker.py": "unit/services/triggers/test_python_target.py",
     "storage/catalog_followup.py": "unit/storage/test_catalog.py",
     "storage/consistency.py": "faults/test_check_and_repair.py",
+    "storage/delays.py": "unit/storage/test_catalog.py",
+    "storage/images.py": "unit/services/test_expiry.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",
+    "storage/past.py": "unit/api/recovery/test_time_travel.py",
     "storage/stream_marks.py": "unit/services/test_stream_keeper.py",
     "storage/streams.py": "unit/api/streams/test_operations.py",
     "storage/table_check.py": "faults/test_check_and_repair.py",

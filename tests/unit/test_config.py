@@ -55,6 +55,14 @@ def test_an_empty_variable_says_nothing():
     assert load_settings({}, {"HASHRANGE_PORT": ""}).port == 8000
 
 
+# Settings that make sense only together with others.
+COMPANIONS = {
+    "tls-cert": {"tls-key": "a.key"},
+    "tls-key": {"tls-cert": "a.crt"},
+    "tls-client-ca": {"tls-cert": "a.crt", "tls-key": "a.key"},
+}
+
+
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     given = {
@@ -68,8 +76,9 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     file = tmp_path / "hashrange.toml"
     bare = option.kind in (Kind.SWITCH, Kind.COUNT, Kind.SECONDS)
     file.write_text(f"{option.name} = {given if bare else repr(given)}\n")
+    companions = COMPANIONS.get(option.name, {})
     values = [
-        getattr(load_settings(flags, environment), option.field)
+        getattr(load_settings(companions | flags, environment), option.field)
         for flags, environment in (
             ({option.name: given}, {}),
             ({}, {option.variable: given}),

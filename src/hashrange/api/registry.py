@@ -16,7 +16,21 @@ from hashrange.api.operation import Operation, Service
 from hashrange.api.partiql import requests as statement_requests
 from hashrange.api.partiql.statements import batch_execute_statement, execute_statement
 from hashrange.api.partiql.transactions import execute_transaction
-from hashrange.api.shapes import requests
+from hashrange.api.recovery.backups import (
+    create_backup,
+    delete_backup,
+    describe_backup,
+    list_backups,
+)
+from hashrange.api.recovery.continuous_backups import (
+    describe_continuous_backups,
+    update_continuous_backups,
+)
+from hashrange.api.recovery.restores import (
+    restore_table_from_backup,
+    restore_table_to_point_in_time,
+)
+from hashrange.api.shapes import recovery, requests
 from hashrange.api.streams.operations import (
     describe_stream,
     get_records,
@@ -50,10 +64,18 @@ DYNAMODB: Final = Service(
         ),
         Operation("BatchGetItem", requests.BATCH_GET_ITEM, batch_get_item, is_read=True),
         Operation("BatchWriteItem", requests.BATCH_WRITE_ITEM, batch_write_item),
+        Operation("CreateBackup", recovery.CREATE_BACKUP, create_backup),
         Operation("CreateTable", requests.CREATE_TABLE, create_table),
+        Operation("DeleteBackup", recovery.DELETE_BACKUP, delete_backup),
         Operation("DeleteItem", requests.DELETE_ITEM, delete_item),
         Operation("DeleteResourcePolicy", requests.DELETE_RESOURCE_POLICY, delete_resource_policy),
         Operation("DeleteTable", requests.DELETE_TABLE, delete_table),
+        Operation("DescribeBackup", recovery.DESCRIBE_BACKUP, describe_backup),
+        Operation(
+            "DescribeContinuousBackups",
+            recovery.DESCRIBE_CONTINUOUS_BACKUPS,
+            describe_continuous_backups,
+        ),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
         Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
@@ -64,11 +86,22 @@ DYNAMODB: Final = Service(
         ),
         Operation("GetItem", requests.GET_ITEM, get_item, is_read=True),
         Operation("GetResourcePolicy", requests.GET_RESOURCE_POLICY, get_resource_policy),
+        Operation("ListBackups", recovery.LIST_BACKUPS, list_backups),
         Operation("ListTables", requests.LIST_TABLES, list_tables),
         Operation("ListTagsOfResource", requests.LIST_TAGS_OF_RESOURCE, list_tags_of_resource),
         Operation("PutItem", requests.PUT_ITEM, put_item),
         Operation("PutResourcePolicy", requests.PUT_RESOURCE_POLICY, put_resource_policy),
         Operation("Query", requests.QUERY, query, is_read=True),
+        Operation(
+            "RestoreTableFromBackup",
+            recovery.RESTORE_TABLE_FROM_BACKUP,
+            restore_table_from_backup,
+        ),
+        Operation(
+            "RestoreTableToPointInTime",
+            recovery.RESTORE_TABLE_TO_POINT_IN_TIME,
+            restore_table_to_point_in_time,
+        ),
         Operation("Scan", requests.SCAN, scan, is_read=True),
         Operation("TagResource", requests.TAG_RESOURCE, tag_resource, empty_body=b""),
         Operation(
@@ -76,6 +109,11 @@ DYNAMODB: Final = Service(
         ),
         Operation("TransactWriteItems", requests.TRANSACT_WRITE_ITEMS, transact_write_items),
         Operation("UntagResource", requests.UNTAG_RESOURCE, untag_resource, empty_body=b""),
+        Operation(
+            "UpdateContinuousBackups",
+            recovery.UPDATE_CONTINUOUS_BACKUPS,
+            update_continuous_backups,
+        ),
         Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
         Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
         Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),

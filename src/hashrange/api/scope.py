@@ -77,12 +77,16 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
-    type, for requests that were refused before their table was resolved. `parameters` are those of
-    the request, there once it is decoded. Sizes are in bytes as DynamoDB counts them.
+    succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
+    some of many. `requested_table` is the TableName of a refused request as the client sent it, of
+    any type, for requests that were refused before their table was resolved. Sizes are in bytes as
+    DynamoDB counts them. `parameters` are those of the request, there once it is decoded.
+    `conflicts` names a table for each item that a transaction found locked. `at` is the earlier
+    time at which a request reads, None for the present.
     """
 
     __slots__ = (
+        "at",
         "caller",
         "conflicts",
         "consumed",
@@ -132,6 +136,7 @@ class RequestScope:
         # Few requests have any, so the empty tuple is shared.
         self.throttles: tuple[Throttle, ...] = ()
         self.conflicts: tuple[str, ...] = ()
+        self.at: float | None = None
 
     @property
     def account(self) -> str:

@@ -6,10 +6,14 @@ import socket
 from typing import final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.monitoring import Monitoring
+from hashrange.app.keys import ServerKeys
+from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
+from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
 from hashrange.identities.administrator import make_administrator
@@ -21,6 +25,7 @@ from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.server import Server
+from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
 from hashrange.wire.services import Neighbours
@@ -55,7 +60,18 @@ def visitors_of(settings: Settings) -> Visitors:
         settings.allowed_host,
         is_open=not settings.is_guarded,
         is_local=is_loopback(settings.host),
+        is_secure=settings.tls_cert is not None,
     )
+
+
+def certificates_of(settings: Settings) -> Certificates | None:
+    """Return the certificate to serve with, or None to serve plain HTTP."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    try:
+        return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+    except CertificateError as error:
+        raise StartError(str(error)) from error
 
 
 def address_of(listening: socket.socket) -> str:
@@ -76,21 +92,28 @@ class Application:
         stages: Stages,
         clock: Clock,
         identities: IdentityStore | None = None,
+        keys: ServerKeys | None = None,
+        certificates: Certificates | None = None,
+        totals: Totals | None = None,
     ) -> None:
+        self._certificates = certificates
         self._settings = settings
         self._stages = stages
         self._clock = clock
-        self._identities = identities or make_identities(settings)
+        self._keys = keys or ServerKeys(settings)
+        self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
         self._monitoring: Monitoring | None = None
+        self._totals = totals
+        self._meters: SharedMeters | None = None
         self._database: Database | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings)
+        engine = open_engine(settings, self._keys.given)
         identities = self._identities
         identities.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
@@ -101,16 +124,20 @@ class Application:
             )
         monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
         self._monitoring = monitoring
+        self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
             stages=self._stages.with_recorders(monitoring.recorders),
             is_shared=settings.is_guarded,
+            meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
+            scheme=settings.scheme,
             functions=settings.functions,
             triggers=settings.triggers,
+            backup_files=backup_files(settings),
         )
         self._database = database
         bounds = bounds_of(settings)
@@ -121,10 +148,11 @@ class Application:
         monitor = monitoring.watch(database, address_of(listener.listening))
         neighbours = Neighbours(make_services(identities, monitor))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
-        self._server = Server(router, bounds)
+        self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
         database.start_services()
         monitoring.start()
+        self._meters.start()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -139,5 +167,7 @@ class Application:
             await self._server.stop()
         if self._monitoring is not None:
             await self._monitoring.stop()
+        if self._meters is not None:
+            await self._meters.stop()
         if self._database is not None:
             await self._database.close()

@@ -10,13 +10,19 @@ from typing import Final, final
 
 from hashrange.api.operation import Context
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.recovery import passing_files, recovery_kinds
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.objects.backups import BackupFiles
+from hashrange.server_key import KEY_VARIABLE
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
+from hashrange.services.backup_retention import BackupRetention
 from hashrange.services.expiry import Expiry
+from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
+from hashrange.services.jobs import Jobs
 from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
@@ -24,6 +30,8 @@ from hashrange.services.transaction_recovery import TransactionRecovery
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.jobs import JobStore
+from hashrange.storage.meters import Meters
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.pipeline import Pipeline
@@ -59,18 +67,26 @@ class Database:
         *,
         stages: Stages | None = None,
         is_shared: bool = False,
+        meters: Meters | None = None,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
+        scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
+        backup_files: BackupFiles | None = None,
     ) -> None:
         self.engine = engine
         self.clock = clock
         self._address = address
-        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared, meters=meters)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
+        self._histories = HistoryKeeper(engine, self.catalog, clock)
+        self._backups = BackupRetention(engine, clock)
+        files = backup_files or passing_files()
+        kinds = recovery_kinds(engine, self.catalog, clock, files)
+        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
         self._scrub = Scrub(engine)
@@ -81,7 +97,7 @@ class Database:
             self.catalog,
             self.trigger_store,
             configured=triggers,
-            surroundings=Surroundings(f"http://{address}" if address else None, os.environ),
+            surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
@@ -107,6 +123,8 @@ class Database:
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping backups", self._backups.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service(
                 "dropping old tokens",
                 lambda: drop_old_tokens(self.engine, self.clock),
@@ -146,7 +164,7 @@ class Database:
                 )
             )
         services.extend(self._more_services)
-        background = Background(self.engine, services, [self._triggers.run])
+        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)
 
@@ -155,8 +173,11 @@ class Database:
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
+        await self._histories.run_to_end()
+        await self._backups.run_to_end()
         await self._recovery.run_to_end()
         await self._follower.run_to_end()
+        await self._jobs.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""
@@ -174,6 +195,11 @@ class Database:
             clock=self.clock,
             address=self._address,
         )
+
+
+def _variables() -> dict[str, str]:
+    """Return the environment for functions, which must not see the server's key."""
+    return {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
 
 
 def _report_end(service: asyncio.Task[None]) -> None:

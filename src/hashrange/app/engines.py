@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.engine.sqlite.encryption import EncryptionError, root_key
 from hashrange.engine.sqlite.engine import (
     DataDirectoryError,
     SqliteEngine,
@@ -25,12 +26,14 @@ def wait_for_last_server(settings: Settings) -> None:
         wait_for_workers(settings.data_dir)
 
 
-def reserve_data(settings: Settings) -> AbstractContextManager[object]:
+def reserve_data(
+    settings: Settings, server_key: bytes | None = None
+) -> AbstractContextManager[object]:
     """Make sure the data is there and nobody else's; done once, before any process opens it."""
     if settings.in_memory:
         return nullcontext()
     try:
-        lock = acquire_directory(settings.data_dir)
+        lock = acquire_directory(settings.data_dir, server_key=server_key)
     except DataDirectoryError as error:
         raise StartError(str(error)) from error
     stack = ExitStack()
@@ -38,7 +41,7 @@ def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     return stack
 
 
-def open_engine(settings: Settings) -> Engine:
+def open_engine(settings: Settings, server_key: bytes | None = None) -> Engine:
     """Return the engine the settings ask for."""
     if settings.in_memory:
         return MemoryEngine()
@@ -47,6 +50,15 @@ def open_engine(settings: Settings) -> Engine:
             settings.data_dir,
             durability=settings.durability,
             writes_together=settings.workers > 1,
+            server_key=server_key,
         )
     except DataDirectoryError as error:
         raise StartError(str(error)) from error
+
+
+def find_root_key(settings: Settings, server_key: bytes) -> bytes:
+    """Return the key that secrets in the rows of the data directory are sealed under."""
+    try:
+        return root_key(settings.data_dir, server_key)
+    except (EncryptionError, OSError) as error:
+        raise StartError(f"Cannot use data directory {settings.data_dir}: {error}.") from error

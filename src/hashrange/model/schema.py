@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, final
 
+from hashrange.capacity.table_meters import TableMeter
+
 # Names of stores within the space of a table.
 COLLECTIONS: Final = ".c"
 EXPIRY: Final = ".x"
@@ -117,11 +119,13 @@ class Table:
         "filling",
         "has_derived_rows",
         "has_locks",
+        "history_stores",
         "id",
         "indexes",
         "key_names",
         "key_types",
         "local_indexes",
+        "meter",
         "name",
         "partition",
         "parts",
@@ -184,6 +188,8 @@ class Table:
         # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when the table has no enabled stream
+        # Where earlier versions of items are kept.
+        self.history_stores: tuple[str, ...] = ()
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False
@@ -195,3 +201,5 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
+        # Its capacity, set by the catalog; None when nothing of it is limited.
+        self.meter: TableMeter | None = None

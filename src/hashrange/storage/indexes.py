@@ -9,6 +9,9 @@ was, one write when it is added, removed or altered in place, two when its key m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from hashrange.engine.base import Changes, RowKey, shard_of
 from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.model.comparison import equal
@@ -16,6 +19,13 @@ from hashrange.model.keys import index_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.layout import pack_item, row_size, unpack_item
+
+
+class IndexPressure(Protocol):
+    """Refuses writes that change an index without capacity."""
+
+    def check(self, charges: Mapping[str, int], changes: Changes) -> None:
+        """Raise a ThroughputError if an index does not take its share of the changes. Pure."""
 
 
 def write_units(size: int) -> int:
@@ -79,6 +89,18 @@ def change_indexes(
             if not index.is_global:
                 local_bytes += size
     return charges, local_bytes
+
+
+def changed_keys(
+    table: Table, changes: Changes, first_put: int, first_delete: int
+) -> dict[str, bytes]:
+    """Return the key of a row that was changed in each global index, from some changes on."""
+    names = {index.store: index.name for index in table.indexes if index.is_global}
+    deleted = {
+        names[store]: key for store, _, key in changes.deletes[first_delete:] if store in names
+    }
+    put = {names[store]: key for store, _, key, _ in changes.puts[first_put:] if store in names}
+    return deleted | put
 
 
 _Entry = tuple[bytes | None, tuple[Item, bytes] | None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import final
+from typing import Protocol, final
 
 from hashrange.engine.base import STRONG, Engine, Row, shard_of
 from hashrange.expressions.conditions import Condition
@@ -144,8 +144,25 @@ async def is_empty(engine: Engine, place: Place) -> bool:
     return True
 
 
+class Ranges(Protocol):
+    """What a page is read from: an engine, or a table as it was."""
+
+    async def range(
+        self,
+        store: str,
+        shard: int,
+        lower: bytes,
+        upper: bytes,
+        *,
+        reverse: bool,
+        rows_max: int,
+        bytes_max: int,
+        consistency: int,
+    ) -> tuple[list[Row], bool]: ...
+
+
 async def read_page(
-    engine: Engine,
+    engine: Ranges,
     span: Span,
     *,
     limit: int | None,

@@ -84,18 +84,17 @@ async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcom
     return outcome
 
 
-async def write_batch(
-    engine: Engine, writes: Sequence[ItemWrite], now: float
-) -> list[ItemOutcome | TransactionConflictException]:
+async def write_batch(engine: Engine, writes: Sequence[ItemWrite], now: float) -> list[Outcome]:
     """Carry out writes to different items, independently of each other.
 
-    The outcome of a write is a conflict if its item belongs to a transaction in progress.
+    The outcome of a write is a conflict if its item belongs to a transaction in progress, and a
+    ThroughputError if one of its indexes has no capacity left.
     """
     if engine.capabilities.atomic_across_shards:
         outcomes = await engine.write(GroupWrite(writes, is_transaction=False, now=now))
         assert isinstance(outcomes, list)
         return outcomes
-    found: dict[RowKey, ItemOutcome | TransactionConflictException] = {}
+    found: dict[RowKey, Outcome] = {}
 
     async def write_group(group: list[ItemWrite]) -> None:
         decision = GroupWrite(group, is_transaction=False, now=now)

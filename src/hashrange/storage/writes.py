@@ -1,8 +1,8 @@
 """The one write path: item writes as pure decisions, alone or many together.
 
 A write sees the previous row of its item, decides, and adds to the engine's changes: the item row,
-its index rows, the tallies, for tables with local indexes the size of its item collection, and for
-tables with a stream the record of the change.
+its index rows, the tallies, for tables with local indexes the size of its item collection, for
+tables with a stream the record of the change, and for tables with a history the row it replaces.
 A failed condition is an outcome. A client error that depends on the stored item (an update that
 does not apply, an item that becomes too large) is a ValidationException from `apply`.
 """
@@ -13,7 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from hashrange.engine.base import Changes, Fence, RowKey
-from hashrange.errors import ItemCollectionSizeLimitExceededException, ValidationException
+from hashrange.errors import (
+    ClientError,
+    ItemCollectionSizeLimitExceededException,
+    ThroughputError,
+    ValidationException,
+)
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
 from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
@@ -21,24 +26,43 @@ from hashrange.model.keys import decode_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
+from hashrange.storage.history import log_version
+from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
-from hashrange.storage.indexes import change_indexes, write_units
+from hashrange.storage.indexes import (
+    IndexPressure,
+    change_indexes,
+    changed_keys,
+    write_units,
+)
 from hashrange.storage.items import item_row
 from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
 
+_NO_KEYS: dict[str, bytes] = {}
+
 
 @final
 class ItemOutcome:
     """The outcome of one item write: rows before and after, and its write units.
 
-    `charges` are write units per index; `collection_bytes` is the change in size of the item
-    collection, and later, once the decision is made, `collection_size` its new size.
+    `charges` are write units per index, and `index_keys` the keys of the rows changed there, noted
+    only for tables whose key ranges have ceilings. `collection_bytes` is the change in size of the
+    item collection, and later, once the decision is made, `collection_size` its new size.
     """
 
-    __slots__ = ("charges", "collection_bytes", "collection_size", "matched", "new", "old", "units")
+    __slots__ = (
+        "charges",
+        "collection_bytes",
+        "collection_size",
+        "index_keys",
+        "matched",
+        "new",
+        "old",
+        "units",
+    )
 
     def __init__(self, old: bytes | None, new: bytes | None, *, matched: bool = True) -> None:
         self.old = old
@@ -48,32 +72,9 @@ class ItemOutcome:
         new_size = 0 if new is None else row_size(new)
         self.units = write_units(max(old_size, new_size))
         self.charges: dict[str, int] = {}
+        self.index_keys: dict[str, bytes] = _NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
-
-
-@final
-class Image:
-    """The item before and after a write.
-
-    `old` is the item before, if it had to be decoded; `new` the item after and its row, None when
-    there is none. `is_change` is False where there is nothing to record.
-    """
-
-    __slots__ = ("is_change", "matched", "new", "old")
-
-    def __init__(
-        self,
-        old: Item | None,
-        new: tuple[Item, bytes] | None,
-        *,
-        matched: bool = True,
-        is_change: bool = True,
-    ) -> None:
-        self.old = old
-        self.new = new
-        self.matched = matched
-        self.is_change = is_change
 
 
 class ItemWrite:
@@ -83,7 +84,17 @@ class ItemWrite:
     what the item shall be, and `record` has the change done; `apply` does both.
     """
 
-    __slots__ = ("condition", "key", "key_item", "row_key", "table", "time", "unmarked")
+    __slots__ = (
+        "condition",
+        "key",
+        "key_item",
+        "pressure",
+        "row_key",
+        "table",
+        "time",
+        "unmarked",
+        "who",
+    )
 
     # Whether the service itself made the write, as when an item expires.
     by_service = False
@@ -97,7 +108,10 @@ class ItemWrite:
         self.key_item = key_item  # holds the key attributes, maybe more; see PutWrite
         self.condition = condition
         self.time = 0.0
+        self.who = b""  # the principal, if the history of the table shall name it
         self.unmarked: tuple[Index, ...] = ()
+        # Set when an index of the table has no capacity left.
+        self.pressure: IndexPressure | None = None
 
     def mark_keys(self) -> list[RowKey]:
         """Return where it is marked that the item is in an index that is being filled."""
@@ -133,6 +147,10 @@ class ItemWrite:
         table = self.table
         old = None if row is None or image.old is None else (image.old, row)
         new = image.new
+        if self.pressure is not None:
+            trial = Changes()
+            charges, _ = change_indexes(table, old, new, (trial, trial), self.unmarked)
+            self.pressure.check(charges, trial)
         old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
@@ -143,9 +161,12 @@ class ItemWrite:
         changes.tallies.append((table.store, added, outcome.collection_bytes))
         if table.indexes:
             indexed = Changes() if table.queue_store else changes
+            first_put, first_delete = len(indexed.puts), len(indexed.deletes)
             outcome.charges, local_bytes = change_indexes(
                 table, old, new, (changes, indexed), self.unmarked
             )
+            if table.meter is not None and table.meter.has_ranges:
+                outcome.index_keys = changed_keys(table, indexed, first_put, first_delete)
             if table.queue_store:
                 queue_changes(table, self.row_key[1], indexed, changes)
             outcome.collection_bytes += local_bytes
@@ -155,13 +176,21 @@ class ItemWrite:
             before = None if old is None else old[0].get(table.time_to_live)
             after = None if new is None else new[0].get(table.time_to_live)
             change_expiry(table, self.row_key, before, after, changes)
-        if table.stream is not None:
+        if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
-            rows = (old_row, new_row)
-            if is_change(rows, items):
-                who = (self.time, self.by_service)
-                log_change(table, self.row_key, self.key_item, rows, who, changes)
+            if is_change((old_row, new_row), items):
+                self._log((old_row, new_row), changes)
         return outcome
+
+    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
+        """Add the change to the logs that the table has."""
+        table = self.table
+        if table.stream is not None:
+            who = (self.time, self.by_service)
+            log_change(table, self.row_key, self.key_item, rows, who, changes)
+        by = (self.time, int(self.by_service), self.who)
+        for store in table.history_stores:
+            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final
@@ -174,7 +203,7 @@ class PutWrite(ItemWrite):
         self, table: Table, key: bytes, item: Item, condition: Condition | None, *, size: int
     ) -> None:
         # While the write waits, its row is enough, unless other rows are made from the item.
-        is_needed = table.has_derived_rows or table.stream is not None
+        is_needed = table.has_derived_rows or table.stream is not None or bool(table.history_stores)
         super().__init__(table, key, item if is_needed else {}, condition)
         self.row = pack_item(item, size)
 
@@ -354,9 +383,9 @@ class GroupWrite:
 
     In a transaction a failed condition or a write refused by a ValidationException leaves
     everything as it was, and the outcome is the list of outcomes with the exceptions in their
-    places. Otherwise a refusal is raised as it comes. With a token the outcome is None when this
-    very request was carried out before. The outcome is a LockMet if an item is locked by another
-    attempt than the one given.
+    places. Otherwise a refusal is raised as it comes. A throttled write is an outcome in both. With
+    a token the outcome is None when this very request was carried out before. The outcome is a
+    LockMet if an item is locked by another attempt than the one given.
     """
 
     __slots__ = ("_attempt", "fences", "is_transaction", "keys", "token", "writes")
@@ -403,7 +432,7 @@ class GroupWrite:
         met = self._find_lock(before)
         if met is not None:
             return Changes(met)
-        outcomes: list[ItemOutcome | ValidationException] = []
+        outcomes: list[ItemOutcome | ClientError] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)
             outcomes.append(self._apply(write, old, changes))
@@ -427,16 +456,18 @@ class GroupWrite:
 
     def _apply(
         self, write: ItemWrite, row: bytes | None, changes: Changes
-    ) -> ItemOutcome | ValidationException:
-        if not self.is_transaction:
-            return write.apply(row, changes)
+    ) -> ItemOutcome | ClientError:
         try:
             return write.apply(row, changes)
+        except ThroughputError as refusal:
+            return refusal
         except ValidationException as refusal:
+            if not self.is_transaction:
+                raise
             return refusal
 
 
-def _succeeded(outcome: ItemOutcome | ValidationException) -> bool:
+def _succeeded(outcome: ItemOutcome | ClientError) -> bool:
     return isinstance(outcome, ItemOutcome) and outcome.matched
 
 

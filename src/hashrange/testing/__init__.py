@@ -22,6 +22,7 @@ import boto3
 import botocore
 
 from hashrange.clock import VirtualClock
+from hashrange.storage.meters import Mode
 from hashrange.testing import clients
 from hashrange.testing.database import LocalDatabase
 from hashrange.testing.environment import default_session, safe_environment
@@ -72,9 +73,12 @@ class LocalDynamoDB:
 
 
 @contextmanager
-def local() -> Iterator[LocalDynamoDB]:
-    """Answer boto3 from a fresh database for as long as the context lasts."""
-    database = LocalDatabase()
+def local(capacity: Mode = "off") -> Iterator[LocalDynamoDB]:
+    """Answer boto3 from a fresh database for as long as the context lasts.
+
+    `capacity` is what throttles requests, as the setting of the server; nothing unless asked for.
+    """
+    database = LocalDatabase(capacity)
     here = LocalDynamoDB(database)
     with safe_environment(), default_session(), _all_sessions():
         with _lock:

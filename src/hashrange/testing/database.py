@@ -16,6 +16,7 @@ from hashrange.app.database import Database
 from hashrange.app.engines import open_engine
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
+from hashrange.storage.meters import Meters, Mode
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpRequest
 from hashrange.wire.stages import Stages
@@ -43,11 +44,14 @@ class _NamedCaller:
 class LocalDatabase:
     """Tables of its own, and a clock that stands still until it is moved."""
 
-    def __init__(self) -> None:
+    def __init__(self, capacity: Mode = "off") -> None:
         self.clock = VirtualClock(time.time())
         self._caller = _NamedCaller()
         self._database = Database(
-            open_engine(Settings(in_memory=True)), self.clock, stages=Stages(self._caller)
+            open_engine(Settings(in_memory=True)),
+            self.clock,
+            stages=Stages(self._caller),
+            meters=Meters(capacity, self.clock),
         )
         self._lock = threading.Lock()
 

@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from typing import Any, Final, final
 
 from hashrange.app.application import Application
+from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
+from hashrange.storage.meters import Mode
 from hashrange.testing.clients import DUMMY_KEY, own_session
 from hashrange.wire.http.listener import SharedListener
 
@@ -48,11 +50,11 @@ class LocalServer:
 
 
 @contextmanager
-def serve() -> Iterator[LocalServer]:
-    """Run a server for as long as the context lasts."""
+def serve(capacity: Mode = "off") -> Iterator[LocalServer]:
+    """Run a server for as long as the context lasts; `capacity` is what throttles requests."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         host, port = listening.getsockname()
-        server = _ThreadedServer(listening)
+        server = _ThreadedServer(listening, capacity)
         server.start()
         try:
             yield LocalServer(f"http://{host}:{port}", server.clock)
@@ -64,11 +66,11 @@ def serve() -> Iterator[LocalServer]:
 class _ThreadedServer:
     """A server on an event loop in a thread of its own."""
 
-    def __init__(self, listening: socket.socket) -> None:
-        settings = Settings(in_memory=True, stop_timeout=1, allow_functions=True)
+    def __init__(self, listening: socket.socket, capacity: Mode) -> None:
+        settings = Settings(in_memory=True, stop_timeout=1, allow_functions=True, capacity=capacity)
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
-        identities = make_identities(settings)
+        identities = make_identities(ServerKeys(settings))
         stages = make_stages(settings, self.clock, identities)
         self._application = Application(settings, stages, self.clock, identities)
         self._loop = asyncio.new_event_loop()

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import requested_time
 from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
@@ -30,6 +31,7 @@ from hashrange.errors import (
     ResourceNotFoundException,
     SerializationException,
     StorageFullError,
+    ThroughputError,
     TransactionConflictException,
     UnknownOperationException,
     ValidationException,
@@ -141,6 +143,8 @@ class Pipeline:
             scope.parameters = parameters
             try:
                 operation.check(parameters)
+                if request.head.at:
+                    scope.at = requested_time(request.head.at, operation.name)
                 if self._authoriser is not None:
                     waiting = self._authoriser.authorise(scope, parameters)
                     if waiting is not None:
@@ -180,6 +184,8 @@ def _refuse(
 ) -> HttpAnswer:
     scope.error = error.code
     scope.reason = error.message
+    if isinstance(error, ThroughputError):
+        scope.note_throttle(error.table, error.reason, error.index)
     return codec.encode_error(request, scope, error)
 
 

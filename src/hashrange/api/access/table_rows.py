@@ -84,6 +84,35 @@ def get_records_row(scope: RequestScope, request: Request) -> list[Demand]:
     return [arn_demand(scope, "dynamodb:GetRecords", arn)]
 
 
+def backup_row(action: str) -> Row:
+    """Return the row of an operation that names a backup."""
+
+    def demands(scope: RequestScope, request: Request) -> list[Demand]:
+        return [arn_demand(scope, action, request["BackupArn"])]
+
+    return demands
+
+
+def restore_backup_row(scope: RequestScope, request: Request) -> list[Demand]:
+    """Demand RestoreTableFromBackup on the backup, and what filling the new table needs."""
+    found = [arn_demand(scope, "dynamodb:RestoreTableFromBackup", request["BackupArn"])]
+    return found + _filling(scope, request)
+
+
+def restore_time_row(scope: RequestScope, request: Request) -> list[Demand]:
+    """Demand RestoreTableToPointInTime on the source, and what filling the new table needs."""
+    source = request.get("SourceTableArn") or request.get("SourceTableName") or ""
+    found = [table_demand(scope, "dynamodb:RestoreTableToPointInTime", source)]
+    return found + _filling(scope, request)
+
+
+def _filling(scope: RequestScope, request: Request) -> list[Demand]:
+    """Return what AWS demands on the table that a restore makes."""
+    actions = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem")
+    target = request["TargetTableName"]
+    return [table_demand(scope, f"dynamodb:{action}", target) for action in actions]
+
+
 def tag_keys(tags: Any) -> RequestKeys:
     """Return the condition keys of the tags in a request."""
     if not tags:
@@ -141,19 +170,27 @@ def _function_arn(scope: RequestScope, name: str) -> str:
 
 
 TABLE_ROWS: Final[dict[str, Row]] = {
+    "CreateBackup": table_row("dynamodb:CreateBackup"),
     "CreateTable": create_table_row,
+    "DeleteBackup": backup_row("dynamodb:DeleteBackup"),
     "DeleteResourcePolicy": resource_row("dynamodb:DeleteResourcePolicy"),
     "DeleteTable": table_row("dynamodb:DeleteTable"),
+    "DescribeBackup": backup_row("dynamodb:DescribeBackup"),
+    "DescribeContinuousBackups": table_row("dynamodb:DescribeContinuousBackups"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
     "DescribeTable": table_row("dynamodb:DescribeTable"),
     "DescribeTimeToLive": table_row("dynamodb:DescribeTimeToLive"),
     "GetResourcePolicy": resource_row("dynamodb:GetResourcePolicy"),
+    "ListBackups": account_row("dynamodb:ListBackups"),
     "ListTables": list_tables_row,
     "ListTagsOfResource": resource_row("dynamodb:ListTagsOfResource"),
     "PutResourcePolicy": resource_row("dynamodb:PutResourcePolicy"),
+    "RestoreTableFromBackup": restore_backup_row,
+    "RestoreTableToPointInTime": restore_time_row,
     "TagResource": resource_row("dynamodb:TagResource"),
     "UntagResource": resource_row("dynamodb:UntagResource"),
+    "UpdateContinuousBackups": table_row("dynamodb:UpdateContinuousBackups"),
     "UpdateTable": table_row("dynamodb:UpdateTable"),
     "UpdateTimeToLive": table_row("dynamodb:UpdateTimeToLive"),
 }

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from hashrange.api.items.admission import (
+    charge_read,
+    charge_write,
+    note_throttled,
+    refuse_read,
+    refuse_writes,
+)
 from hashrange.api.items.arguments import check_batch_mixture, read_get_arguments
 from hashrange.api.items.consumed_capacity import (
     Capacity,
@@ -18,7 +26,7 @@ from hashrange.api.items.keys import check_batch_put, request_key
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
-from hashrange.errors import ValidationException
+from hashrange.errors import ClientError, ThroughputError, ValidationException
 from hashrange.expressions.projections import Projection
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
 from hashrange.model.schema import Table
@@ -53,10 +61,6 @@ class _TableGet:
             raise ValidationException(_DUPLICATES)
         check_paths(table, self.projection)
 
-    def unprocessed(self, first: int) -> Request:
-        """Return the part of this request from a key on, as UnprocessedKeys."""
-        return {**self.request, "Keys": self.request["Keys"][first:]}
-
 
 async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     """Return the items that exist, as many as fit in one response."""
@@ -70,8 +74,11 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
+    refusals: list[ThroughputError] = []
+    accepted = 0
     for part in parts:
         consistency = consistency_of(part.consistent)
+        left: list[Any] = []
         found = await read_items(context.engine, part.keys, consistency)
         capacity = Capacity(part.table)
         items: list[Any] = []
@@ -79,17 +86,42 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
             size = 0 if row is None else row_size(row)
             if size > room:
                 room = -1
-                response["UnprocessedKeys"][part.name] = part.unprocessed(position)
+                left += part.request["Keys"][position:]
                 break
+            units = read_units(size, consistent=part.consistent)
+            if part.table.meter is not None:
+                key = part.keys[position][2]
+                refusal = refuse_read(scope, part.table, None, key)
+                if refusal is not None:
+                    refusals.append(refusal)
+                    left.append(part.request["Keys"][position])
+                    continue
+                charge_read(scope, part.table, None, key, units)
             room -= size
-            capacity.table_units += read_units(size, consistent=part.consistent)
+            capacity.table_units += units
+            accepted += 1
             if row is not None:
                 items.append(_shown(row, part.projection))
                 scope.note_rows(1, size, 1, size)
+        if left:
+            response["UnprocessedKeys"][part.name] = {**part.request, "Keys": left}
         response["Responses"][part.name] = items
         capacity.note_reads(scope)
         capacities.append(capacity)
+    _settle_throttled(scope, refusals, accepted)
     return _with_capacity(response, request, capacities)
+
+
+def _settle_throttled(
+    scope: RequestScope, refusals: Sequence[ThroughputError], accepted: int
+) -> None:
+    """Refuse a batch of which every part was throttled; note the parts that were otherwise."""
+    if refusals and not accepted:
+        for refusal in refusals[1:]:
+            note_throttled(scope, refusal)
+        raise refusals[0]
+    for refusal in refusals:
+        note_throttled(scope, refusal)
 
 
 def _shown(row: bytes, projection: Projection | None) -> object:
@@ -98,7 +130,6 @@ def _shown(row: bytes, projection: Projection | None) -> object:
 
 async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     """Put and delete items, each by itself."""
-    context = scope.context
     checked = [
         (name, [_check_request(part) for part in parts])
         for name, parts in request["RequestItems"].items()
@@ -113,7 +144,7 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
         if len({write.key for write in table_writes}) != len(table_writes):
             raise ValidationException(_DUPLICATES)
         writes.extend(table_writes)
-    outcomes = await write_batch(context.engine, writes, context.clock.now())
+    outcomes = await _write_admitted(scope, writes)
     requests = [(name, part) for name, parts in request["RequestItems"].items() for part in parts]
     response: Response = {"UnprocessedItems": {}}
     capacities: dict[str, Capacity] = {}
@@ -123,6 +154,7 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
             response["UnprocessedItems"].setdefault(key, []).append(part)
             continue
         name = write.table.name
+        charge_write(scope, write, outcome)
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome)
         if write.table.local_indexes:
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
@@ -131,6 +163,25 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     if metrics and wants_collection_metrics(request):
         response["ItemCollectionMetrics"] = metrics
     return _with_capacity(response, request, list(capacities.values()))
+
+
+async def _write_admitted(
+    scope: RequestScope, writes: Sequence[ItemWrite]
+) -> list[ItemOutcome | ClientError]:
+    """Carry out the writes that are not throttled; the outcome of the others is their error."""
+    context = scope.context
+    found: list[ItemOutcome | ClientError | None] = [None] * len(writes)
+    if any(write.table.meter is not None for write in writes):
+        found[:] = refuse_writes(scope, writes)
+    admitted = [write for write, error in zip(writes, found, strict=True) if error is None]
+    done: list[ItemOutcome | ClientError] = []
+    if admitted:
+        done = await write_batch(context.engine, admitted, context.clock.now())
+    rest = iter(done)
+    outcomes = [next(rest) if error is None else error for error in found]
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, ThroughputError)]
+    _settle_throttled(scope, refusals, len(outcomes) - len(refusals))
+    return outcomes
 
 
 def _make_put(table: Table, item: Item, size: int) -> PutWrite:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import read_get_arguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
@@ -34,8 +36,13 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if projection is not None:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
+    if table.meter is not None:
+        admit_read(scope, table, None, key)
     rows = (item_row(table, key),)
-    row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    if scope.at is None:
+        row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    else:
+        row = (await (await past_view(scope, table, request)).read(rows))[0]
     size = 0
     response: Response = {}
     if row is not None:
@@ -48,6 +55,8 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if size > READ_UNIT_BYTES or not is_plain:
         units = read_units(size, consistent=consistent)
     scope.consumed.append((table.name, None, units, 0.0))
+    if table.meter is not None:
+        charge_read(scope, table, None, key, units)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
@@ -130,8 +132,10 @@ async def answer_page(
 ) -> Response:
     """Read one page of a span and return it as a response."""
     context = scope.context
+    if source.table.meter is not None:
+        admit_read(scope, source.table, source.index, span.lower)
     page = await read_page(
-        context.engine,
+        context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
@@ -151,11 +155,21 @@ async def answer_page(
     consistent = request.get("ConsistentRead", False)
     units = read_units(page.scanned_bytes, consistent=consistent)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
-    capacity.note_reads(scope)
+    note_capacity(scope, capacity, source, span.lower)
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
+
+
+def note_capacity(scope: RequestScope, capacity: Capacity, source: Source, key: bytes) -> None:
+    """Note the units of a page and charge them; `key` is where its span begins."""
+    capacity.note_reads(scope)
+    if source.table.meter is not None:
+        if capacity.table_units:
+            charge_read(scope, source.table, None, key, capacity.table_units)
+        for units in capacity.indexes.values():
+            charge_read(scope, source.table, source.index, key, units)
 
 
 def note_page(scope: RequestScope, source: Source, page: Page) -> None:

@@ -136,8 +136,8 @@ async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [await scope.table(get.request["TableName"]) for get in gets]
     keys = bind_all(gets, tables)
-    rows = await read_all(scope.context, tables, keys)
-    response = report_reads(scope, request, tables, rows)
+    rows = await read_all(scope, tables, keys)
+    response = report_reads(scope, request, tables, keys, rows)
     response["Responses"] = [
         {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from hashrange.api.items.admission import admit_write, charge_read, note_throttled, refuse_read
 from hashrange.api.items.consumed_capacity import (
     Capacity,
     capacity_detail,
@@ -49,7 +50,9 @@ _CODES: Final = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
     "ResourceNotFoundException": "ResourceNotFound",
+    "ThrottlingException": "ThrottlingError",
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
@@ -74,6 +77,8 @@ async def execute_statement(scope: RequestScope, request: Request) -> Response:
 
 async def _carry_out(scope: RequestScope, request: Request, write: ItemWrite) -> ItemOutcome:
     context = scope.context
+    if write.table.meter is not None:
+        admit_write(scope, write)
     outcome = await write_item(context.engine, write, context.clock.now())
     note_outcome(scope, write, outcome)
     if not outcome.matched:
@@ -195,6 +200,12 @@ async def _read(
     is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
     rows = await read_items(scope.context.engine, keys, consistency_of(is_consistent))
     for member, row in zip(members, rows, strict=True):
+        assert member.key is not None
+        refusal = refuse_read(scope, member.table, None, member.key[2])
+        if refusal is not None:
+            note_throttled(scope, refusal)
+            member.fail(refusal)
+            continue
         member.show(row)
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))
@@ -202,6 +213,7 @@ async def _read(
         units = read_units(size, consistent=consistent)
         capacity.table_units += units
         scope.note_read(member.table.name, units)
+        charge_read(scope, member.table, None, member.key[2], units)
         if row is not None:
             scope.note_rows(1, size, 1, size)
 
@@ -212,6 +224,7 @@ async def _write(scope: RequestScope, member: _Member, capacities: dict[str, Cap
     try:
         outcome = await _carry_out(scope, member.request, member.write)
     except ClientError as error:
+        note_throttled(scope, error)
         member.fail(error)
         return
     capacity = capacities.setdefault(member.table.name, Capacity(member.table))

@@ -175,8 +175,8 @@ async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table
 async def _read_all(scope: RequestScope, request: Request, members: list[_Read]) -> Response:
     tables = await _tables(scope, members)
     keys = bind_all(members, tables)
-    rows = await read_all(scope.context, tables, keys)
-    response = report_reads(scope, request, tables, rows)
+    rows = await read_all(scope, tables, keys)
+    response = report_reads(scope, request, tables, keys, rows)
     response["Responses"] = [member.shown(row) for member, row in zip(members, rows, strict=True)]
     return response
 

@@ -178,10 +178,10 @@ class Connection:
         self.answer_waiting()
 
     def eof_received(self) -> bool:
-        """Keep the socket open until the outstanding answers are sent."""
+        """Keep the socket open until the outstanding answers are sent; TLS has no half-close."""
         self._turn.flush()
         self._is_half_closed = True
-        return self.is_owed
+        return self.is_owed and not self._peer.is_secure
 
     def data_received(self, data: bytes) -> None:
         server = self._server
@@ -492,7 +492,8 @@ class Connection:
         if self.phase is _LINGER and not self._is_half_closed:
             # Closing at once would reset the connection of a client that is still sending, which
             # might then never see the answer.
-            transport.write_eof()
+            if transport.can_write_eof():
+                transport.write_eof()
         else:
             self.phase = _LINGER
             transport.close()

@@ -45,6 +45,7 @@ class Head:
     """
 
     __slots__ = (
+        "at",
         "authorization_start",
         "body_bytes",
         "content_type",
@@ -82,6 +83,8 @@ class Head:
         self.is_plainly_signed = url == b"/" and b"x-amz-date" in headers
         # The W3C trace context, or else AWS's own form of it.
         self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
+        # The earlier time at which the request reads; see `api/recovery/time_travel`.
+        self.at = headers.get(b"x-hashrange-at", b"")
         # What the verifier of signatures remembers for requests that share this head.
         self.signing: object = None
         # The length of the bodies of requests that share this head.

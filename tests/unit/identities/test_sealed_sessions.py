@@ -12,7 +12,7 @@ from hashrange.identities.sessions import (
     seal_session,
     session_grants,
 )
-from hashrange.identities.vault import SealError, Vault
+from hashrange.sealing import SealError, Vault
 from tests.harness.presence import there
 
 ACCOUNT = "111111111111"
