@@ -116,6 +116,8 @@ METRIC_SERIES_PER_WRITE_MAX: Final = 100  # series merged in one decision
 METRIC_MATH_CHARACTERS_MAX: Final = 2048  # of one expression of metric math
 METRIC_MATH_DEPTH_MAX: Final = 50
 METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
+INSIGHT_KEYS_MAX: Final = 512  # that a summary of the heaviest keys remembers
+INSIGHT_KEY_CHARACTERS_MAX: Final = 3072  # of one value of a key in a summary
 METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
 
 # Alarms.

@@ -10,6 +10,7 @@ from hashrange.alarms.store import AlarmStore
 from hashrange.alarms.topics import TopicStore
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
+from hashrange.metrics.insight_reports import InsightReports
 from hashrange.metrics.reader import Metrics
 
 
@@ -17,10 +18,18 @@ from hashrange.metrics.reader import Metrics
 class Monitor:
     """Metrics, alarms, topics and other documents of a server; one per process."""
 
-    __slots__ = ("alarms", "documents", "evaluator", "metrics", "topics")
+    __slots__ = ("alarms", "documents", "evaluator", "insights", "metrics", "topics")
 
-    def __init__(self, metrics: Metrics, engine: Engine, clock: Clock, address: str = "") -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        insights: InsightReports,
+        engine: Engine,
+        clock: Clock,
+        address: str = "",
+    ) -> None:
         self.metrics = metrics
+        self.insights = insights
         self.documents = Documents(engine)
         self.alarms = AlarmStore(self.documents, clock)
         self.evaluator = Evaluator(metrics, self.alarms, clock)

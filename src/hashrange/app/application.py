@@ -9,8 +9,8 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
-from hashrange.app.monitoring import Monitoring
 from hashrange.app.keys import ServerKeys
+from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
 from hashrange.capacity.buckets import Totals

@@ -11,13 +11,17 @@ from hashrange.app.database import Database
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.metrics.buffer import MetricBuffer
+from hashrange.metrics.insight_reports import InsightReports
+from hashrange.metrics.insights import InsightStore
 from hashrange.metrics.reader import Metrics
+from hashrange.metrics.series import DYNAMODB, make_series
 from hashrange.metrics.store import MetricStore
 from hashrange.services.background import Service
 from hashrange.services.deliveries import Deliveries
 from hashrange.services.metric_upkeep import MetricUpkeep
 from hashrange.services.triggers.functions import Functions
 from hashrange.services.triggers.targets import Surroundings
+from hashrange.wire.recorders.key_access import KeyAccess
 from hashrange.wire.recorders.request_metrics import RequestMetrics
 from hashrange.wire.stages import Recorder
 
@@ -44,16 +48,20 @@ class Monitoring:
         self._clock = clock
         self._is_on = is_on
         self._store = MetricStore(engine)
+        self._insights = InsightStore(engine)
         self.buffer = MetricBuffer(self._store, clock)
         self.recorders: list[Recorder] = []
         if is_on:
-            self.recorders.append(RequestMetrics(clock, self.buffer))
+            keys = KeyAccess(self._insights)
+            self.buffer.add_writer(keys.flush)
+            self.recorders.append(RequestMetrics(clock, self.buffer, keys, engine))
         self._writing: asyncio.Task[None] | None = None
 
     def watch(self, database: Database, address: str) -> Monitor:
         """Watch a database; its background work comes to include alarms and deliveries."""
         metrics = Metrics(self._store, self.buffer, database.catalog, self._clock)
-        monitor = Monitor(metrics, self._engine, self._clock, address)
+        reports = InsightReports(self._insights, self.buffer, database.catalog)
+        monitor = Monitor(metrics, reports, self._engine, self._clock, address)
         self.monitor = monitor
         surroundings = Surroundings(f"http://{address}" if address else None, os.environ)
         self._functions = Functions(database.trigger_store, surroundings)
@@ -61,9 +69,14 @@ class Monitoring:
             monitor.documents, monitor.alarms, monitor.topics, self._functions, self._clock
         )
         self.upkeep = MetricUpkeep(
-            self._store, self.buffer, database.catalog, monitor.alarms, self._clock
+            (self._store, self._insights),
+            self.buffer,
+            database.catalog,
+            monitor.alarms,
+            self._clock,
         )
         if self._is_on:
+            database.count_expired(self._count_expired)
             database.add_services(
                 Service(
                     "keeping metrics",
@@ -79,6 +92,12 @@ class Monitoring:
             ),
         )
         return monitor
+
+    def _count_expired(self, account: str, region: str, table: str, count: int) -> None:
+        name = "TimeToLiveDeletedItemCount"
+        self.buffer.count(
+            make_series(account, region, DYNAMODB, name, {"TableName": table}), float(count)
+        )
 
     def start(self) -> None:
         """Begin to write what is measured, which every process does for itself."""

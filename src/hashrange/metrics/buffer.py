@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, final
 
 from hashrange.clock import Clock
@@ -34,12 +34,17 @@ class MetricBuffer:
         self._clock = clock
         self._pending: dict[Point, tuple[Samples, str]] = {}
         self._collect: list[Callable[[], None]] = []
+        self._write: list[Callable[[], Awaitable[None]]] = []
         self._lock = asyncio.Lock()
         self._loss_pace = LogPace()
 
     def add_source(self, collect: Callable[[], None]) -> None:
         """Have a source called before samples are written, which adds those it has."""
         self._collect.append(collect)
+
+    def add_writer(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Have something else written whenever samples are."""
+        self._write.append(write)
 
     def samples(self, series: Series, minute: int, unit: str) -> Samples:
         """Return the pending samples of a series and a minute, to be added to."""
@@ -61,11 +66,12 @@ class MetricBuffer:
         async with self._lock:
             for collect in self._collect:
                 collect()
-            if not self._pending:
-                return
             pending, self._pending = self._pending, {}
             try:
-                await self._store.add(pending, self._clock.now())
+                if pending:
+                    await self._store.add(pending, self._clock.now())
+                for write in self._write:
+                    await write()
             except (EngineError, UnknownOutcomeError) as error:
                 if (remark := self._loss_pace.remark()) is not None:
                     _LOGGER.warning("metrics were not written: %s%s", error, remark)

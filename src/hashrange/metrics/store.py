@@ -170,7 +170,7 @@ class MetricStore:
             doomed.append((STORE, 0, _series_key(series)))
             doomed.append((STORE, 0, sample_key(series.id, TOTALS, 0)))
         if doomed:
-            await self._engine.write(_Removal(doomed))
+            await self._engine.write(Removal(doomed))
         return len(doomed)
 
 
@@ -207,7 +207,7 @@ class _Merge:
 
 
 @final
-class _Removal:
+class Removal:
     """The decision that deletes rows, whatever is in them."""
 
     def __init__(self, keys: Sequence[RowKey]) -> None:

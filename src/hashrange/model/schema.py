@@ -122,6 +122,7 @@ class Table:
         "history_stores",
         "id",
         "indexes",
+        "insights",
         "key_names",
         "key_types",
         "local_indexes",
@@ -201,5 +202,7 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
+        # Modes of contributor insights by index; the table itself is "".
+        self.insights: dict[str, str] = {}
         # Its capacity, set by the catalog; None when nothing of it is limited.
         self.meter: TableMeter | None = None

@@ -12,6 +12,7 @@ from hashrange.alarms.store import AlarmStore
 from hashrange.clock import Clock
 from hashrange.limits import ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX
 from hashrange.metrics.buffer import MetricBuffer
+from hashrange.metrics.insights import InsightStore
 from hashrange.metrics.series import DYNAMODB, Series, make_series
 from hashrange.metrics.store import FIVE_MINUTES, HOUR, MetricStore
 from hashrange.model.records import IndexRecord, TableRecord
@@ -27,13 +28,13 @@ class MetricUpkeep:
 
     def __init__(
         self,
-        store: MetricStore,
+        stores: tuple[MetricStore, InsightStore],
         buffer: MetricBuffer,
         catalog: Catalog,
         alarms: AlarmStore,
         clock: Clock,
     ) -> None:
-        self._store = store
+        self._store, self._insights = stores
         self._buffer = buffer
         self._catalog = catalog
         self._alarms = alarms
@@ -53,6 +54,8 @@ class MetricUpkeep:
             self._swept = int(now) // HOUR
             self._sweeping = await self._store.list()
             await self._alarms.drop_old_history()
+            while await self._insights.drop_old(now):
+                pass
         if not self._sweeping:
             return 0
         series, _, day = self._sweeping[-1]

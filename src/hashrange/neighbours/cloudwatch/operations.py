@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashrange.alarms.monitor import Monitor
 from hashrange.neighbours.cloudwatch.alarms import Alarms
 from hashrange.neighbours.cloudwatch.dashboards import Dashboards
+from hashrange.neighbours.cloudwatch.insight_rules import InsightRules
 from hashrange.neighbours.cloudwatch.metric_lists import MetricLists
 from hashrange.neighbours.cloudwatch.metric_queries import MetricQueries
 from hashrange.neighbours.cloudwatch.metric_statistics import MetricStatistics
@@ -20,6 +21,7 @@ def make_operations(monitor: Monitor) -> Mapping[str, Handler]:
     for part in (
         Alarms(monitor.alarms, monitor.evaluator),
         Dashboards(monitor.documents),
+        InsightRules(monitor.insights),
         MetricLists(monitor.metrics),
         MetricQueries(monitor.metrics),
         MetricStatistics(monitor.metrics),

@@ -15,11 +15,13 @@ from typing import Final, final
 
 from hashrange.api.scope import NOBODY, Consumed, RequestScope
 from hashrange.clock import Clock, SystemClock
+from hashrange.engine.base import Engine
 from hashrange.limits import METRIC_CELLS_MAX
 from hashrange.metrics.buffer import MetricBuffer
 from hashrange.metrics.series import DYNAMODB, INTERNAL, Series, make_series
 from hashrange.metrics.store import MINUTE
 from hashrange.storage.catalog import Catalog
+from hashrange.wire.recorders.key_access import KeyAccess
 
 _PENDING_MAX: Final = 512
 _SERVICES: Final = ("dynamodb", "dynamodbstreams")
@@ -39,6 +41,7 @@ _THROTTLED: Final = frozenset(
     {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 )
 _UNITS: Final = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+_INSIGHTS_SET: Final = "UpdateContributorInsights"
 _NEVER: Final = float("-inf")
 
 Place = tuple[str, str, str]
@@ -63,7 +66,16 @@ def reason_metric(reason: str) -> str:
 class _Cell:
     """Requests of one operation on one table that succeeded and are not folded yet."""
 
-    __slots__ = ("catalog", "consumed", "counts_rows", "durations", "latency", "place", "returned")
+    __slots__ = (
+        "catalog",
+        "consumed",
+        "counts_rows",
+        "durations",
+        "insights",
+        "latency",
+        "place",
+        "returned",
+    )
 
     def __init__(self, operation: str, place: Place, label: str, catalog: Catalog) -> None:
         dimensions = {"TableName": place[2], "Operation": operation}
@@ -71,6 +83,9 @@ class _Cell:
             dimensions["StreamLabel"] = label
         self.place = place
         self.catalog = catalog
+        # The table, if its keys are counted.
+        table = catalog.known_table(*place)
+        self.insights = table if table is not None and table.insights else None
         self.latency = _table_series("SuccessfulRequestLatency", place, dimensions)
         self.counts_rows = operation in _ROW_COUNTERS or operation == _STREAM_READ
         self.durations: list[float] = []
@@ -86,9 +101,12 @@ def _table_series(name: str, place: Place, dimensions: dict[str, str]) -> Series
 class RequestMetrics:
     """Records the metrics of requests; one per process."""
 
-    def __init__(self, clock: Clock, buffer: MetricBuffer) -> None:
+    def __init__(self, clock: Clock, buffer: MetricBuffer, keys: KeyAccess, engine: Engine) -> None:
         self._clock = clock
         self._buffer = buffer
+        self._keys = keys
+        self._engine = engine
+        self._counter = engine.counter()
         self._is_steady = isinstance(clock, SystemClock)
         self._cells: dict[tuple[str, str], _Cell] = {}
         self._unit_series: dict[tuple[Place, str | None, int], Series] = {}
@@ -115,6 +133,8 @@ class RequestMetrics:
                 )
             if len(cell.durations) >= _PENDING_MAX:
                 self._fold(cell)
+            if cell.insights is not None:
+                self._keys.note(scope, cell.insights, self._minute)
             if scope.throttles:
                 self._note_throttles(scope)
         elif scope.service in _SERVICES:
@@ -139,13 +159,18 @@ class RequestMetrics:
         for cell in self._cells.values():
             if cell.durations or cell.consumed:
                 self._fold(cell)
-        if len(self._cells) >= METRIC_CELLS_MAX:
+        counter = self._engine.counter()
+        if len(self._cells) >= METRIC_CELLS_MAX or counter != self._counter:
+            # A table may have changed, and with it whether its keys are counted.
             self._cells.clear()
+            self._counter = counter
 
     def _add_cell(self, scope: RequestScope, arn: str) -> _Cell | None:
         operation = scope.operation
         place = _place_of(arn)
         if place is None or operation not in _MEASURED:
+            if operation == _INSIGHTS_SET:
+                self.collect()
             return None
         if len(self._cells) >= METRIC_CELLS_MAX:
             self.collect()
@@ -223,7 +248,10 @@ class RequestMetrics:
                     )
                 if len(cell.durations) >= _PENDING_MAX:
                     self._fold(cell)
-            elif own:
+            table = scope.context.catalog.known_table(*place)
+            if table is not None and table.insights:
+                self._keys.note(scope, table, self._minute)
+            if scope.status != 200 and own:
                 self._fold_consumed(scope.context.catalog, place, own)
         if scope.status != 200:
             self._record_failure(scope, places)
