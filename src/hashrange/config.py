@@ -164,6 +164,16 @@ OPTIONS: Final = (
         choices=("on", "off"),
     ),
     Option(
+        "slow-request-ms",
+        Kind.COUNT,
+        "milliseconds from which a request is logged as slow; 0 logs none",
+    ),
+    Option(
+        "wasteful-ratio",
+        Kind.COUNT,
+        "items examined for each one returned, from which a request is logged; 0 logs none",
+    ),
+    Option(
         "log-level",
         Kind.TEXT,
         "least important messages to log; 'debug' includes every request",
@@ -204,6 +214,8 @@ class Settings:
     idle_timeout: int = 300
     stop_timeout: int = 20
     metrics: str = "on"
+    slow_request_ms: int = 0
+    wasteful_ratio: int = 0
     log_level: str = "info"
     log_format: str = "human"
     # Only in the environment: flags of a process can be seen by others.

@@ -10,7 +10,7 @@ from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.keys import ServerKeys
-from hashrange.app.monitoring import Monitoring
+from hashrange.app.monitoring import Monitoring, slow_recorders
 from hashrange.app.recovery import backup_files
 from hashrange.app.stages import make_identities
 from hashrange.capacity.buckets import Totals
@@ -28,6 +28,7 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
@@ -123,13 +124,14 @@ class Application:
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
         monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
+        recorders = [*monitoring.recorders, *slow_recorders(settings)]
         self._monitoring = monitoring
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages.with_recorders(monitoring.recorders),
+            stages=self._stages.with_recorders(recorders),
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -147,7 +149,12 @@ class Application:
         services = (DYNAMODB, STREAMS, functions)
         monitor = monitoring.watch(database, address_of(listener.listening))
         neighbours = Neighbours(make_services(identities, monitor))
-        router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
+        scrapes = None
+        if monitoring.recorders:
+            scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
+        router = Router(
+            database.pipeline, services, neighbours, visitors_of(settings), bounds, scrapes
+        )
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
         database.start_services()

@@ -9,6 +9,7 @@ from typing import Final, final
 from hashrange.alarms.monitor import Monitor
 from hashrange.app.database import Database
 from hashrange.clock import Clock
+from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.metrics.buffer import MetricBuffer
 from hashrange.metrics.insight_reports import InsightReports
@@ -23,12 +24,20 @@ from hashrange.services.triggers.functions import Functions
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.wire.recorders.key_access import KeyAccess
 from hashrange.wire.recorders.request_metrics import RequestMetrics
+from hashrange.wire.recorders.slow_requests import SlowRequests
 from hashrange.wire.stages import Recorder
 
 _ALARMS_IDLE_SECONDS: Final = 1.0
 _DELIVERIES_IDLE_SECONDS: Final = 0.25
 _UPKEEP_IDLE_SECONDS: Final = 1.0
 _UPKEEP_BUSY_SECONDS: Final = 0.01
+
+
+def slow_recorders(settings: Settings) -> list[Recorder]:
+    """Return the log of slow and wasteful requests, if one of its thresholds is set."""
+    if not settings.slow_request_ms and not settings.wasteful_ratio:
+        return []
+    return [SlowRequests(settings.slow_request_ms / 1000, settings.wasteful_ratio)]
 
 
 @final
