@@ -41,6 +41,7 @@ _THROTTLED: Final = frozenset(
     {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 )
 _UNITS: Final = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+_UNKNOWN: Final = "UnknownOperationException"
 _INSIGHTS_SET: Final = "UpdateContributorInsights"
 _NEVER: Final = float("-inf")
 
@@ -285,7 +286,9 @@ class RequestMetrics:
                 self._count("TransactionConflict", place, table)
         if scope.status < 500 and error not in _CONDITION_FAILED and error not in _THROTTLED:
             self._count("UserErrors", (*caller.world, ""), {})
-        refusal = {"Operation": scope.operation, "Error": error}
+        # A name that no operation has is the client's own, of which there may be any number.
+        is_known = error != _UNKNOWN
+        refusal = {"Operation": scope.operation if is_known else "unknown", "Error": error}
         self._buffer.count(
             make_series(caller.account, caller.region, INTERNAL, "RefusedRequests", refusal)
         )

@@ -61,9 +61,11 @@ def shape_of(scope: RequestScope) -> str:
     request: dict[str, Any] = getattr(scope, "parameters", {})
     tables = [arn.partition(":table/")[2] for arn in scope.resources]
     parts = [f"tables {', '.join(tables)}"] if tables else []
-    for name in _TEXTS:
-        if isinstance(request.get(name), str):
-            parts.append(f"{name} {_printable(request[name])!r}")
+    parts += [
+        f"{name} {_printable(request[name])!r}"
+        for name in _TEXTS
+        if isinstance(request.get(name), str)
+    ]
     names = request.get("ExpressionAttributeNames")
     if isinstance(names, dict):
         parts.append(f"names {_printable(', '.join(sorted(map(str, names.values()))))}")
