@@ -16,7 +16,7 @@ const unserved = new DecodeAuthorizationMessageCommand({ EncodedMessage: "x" });
 await assert.rejects(sts.send(unserved), { name: "InvalidAction" });
 
 const cloudwatch = new CloudWatchClient({});
-const listed = await cloudwatch.send(new ListMetricsCommand({ Namespace: "AWS/DynamoDB" }));
+const listed = await cloudwatch.send(new ListMetricsCommand({ Namespace: "Nowhere" }));
 assert.deepEqual(listed.Metrics, []);
 await assert.rejects(
   cloudwatch.send(new ListMetricStreamsCommand({})),
