@@ -73,7 +73,7 @@ class _ThreadedServer:
         identities = make_identities(ServerKeys(settings))
         stages = make_stages(settings, self.clock, identities)
         self._application = Application(settings, stages, self.clock, identities)
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.SelectorEventLoop()  # on Windows not the default
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="hashrange-server", daemon=True
         )
