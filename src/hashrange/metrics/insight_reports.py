@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     name: str
     kind: str
     table: str
-    index: str
+    index_name: str
     labels: list[str]
     since: float
 
@@ -68,7 +68,7 @@ class InsightReports:
         """Return the heaviest keys of a rule from one time to another."""
         await self._buffer.flush()
         start = max(span[0], int(rule.since) - int(rule.since) % MINUTE)
-        name = f"{rule.kind}\x01{rule.table}\x01{rule.index}"
+        name = f"{rule.kind}\x01{rule.table}\x01{rule.index_name}"
         minutes = await self._store.read(world, name, start, span[1])
         whole = TopKeys(_MERGED_KEYS_MAX)
         periods: dict[int, TopKeys] = {}

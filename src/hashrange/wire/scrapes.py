@@ -136,7 +136,8 @@ def render(totals: Totals) -> tuple[bytes, bytes]:
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Snapshot())
-    return generate_latest(registry), CONTENT_TYPE_LATEST.encode()
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
+    return text, CONTENT_TYPE_LATEST.encode()
 
 
 def _families(totals: Totals) -> list[Any]:

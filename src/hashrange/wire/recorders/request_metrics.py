@@ -258,8 +258,8 @@ class RequestMetrics:
             self._record_failure(scope, places)
         if scope.throttles:
             self._note_throttles(scope)
-        for table, count in Counter(scope.conflicts).items():
-            self._count_conflicts(scope, table, count)
+        for name, count in Counter(scope.conflicts).items():
+            self._count_conflicts(scope, name, count)
 
     def _table_cell(self, scope: RequestScope, place: Place) -> _Cell:
         key = (scope.operation, f"arn:aws:dynamodb:{place[1]}:{place[0]}:table/{place[2]}")
