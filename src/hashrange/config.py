@@ -177,6 +177,22 @@ OPTIONS: Final = (
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
     Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
     Option(
+        "metrics",
+        Kind.TEXT,
+        "whether requests are measured, for CloudWatch, alarms and Prometheus",
+        choices=("on", "off"),
+    ),
+    Option(
+        "slow-request-ms",
+        Kind.COUNT,
+        "milliseconds from which a request is logged as slow; 0 logs none",
+    ),
+    Option(
+        "wasteful-ratio",
+        Kind.COUNT,
+        "items examined for each one returned, from which a request is logged; 0 logs none",
+    ),
+    Option(
         "log-level",
         Kind.TEXT,
         "least important messages to log; 'debug' includes every request",
@@ -221,6 +237,9 @@ class Settings:
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    metrics: str = "on"
+    slow_request_ms: int = 0
+    wasteful_ratio: int = 0
     log_level: str = "info"
     log_format: str = "human"
     # Only in the environment: flags of a process can be seen by others.

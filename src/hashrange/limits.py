@@ -111,6 +111,20 @@ CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
 
+# Metrics.
+SKETCH_BUCKETS_MAX: Final = 2048  # of one row of samples
+METRIC_SERIES_PER_WRITE_MAX: Final = 100  # series merged in one decision
+METRIC_MATH_CHARACTERS_MAX: Final = 2048  # of one expression of metric math
+METRIC_MATH_DEPTH_MAX: Final = 50
+METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
+INSIGHT_KEYS_MAX: Final = 512  # that a summary of the heaviest keys remembers
+INSIGHT_KEY_CHARACTERS_MAX: Final = 3072  # of one value of a key in a summary
+METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
+
+# Alarms.
+ALARM_RULE_CHILDREN_MAX: Final = 100  # alarms that one composite alarm names
+ALARM_RULE_DEPTH_MAX: Final = 50
+
 # Jobs: exports, imports and their like.
 JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn
 JOBS_ACTIVE_MAX: Final = 50  # of one kind, account and region

@@ -88,6 +88,8 @@ ELSEWHERE = {
     "services/backup_retention.py": "unit/api/recovery/test_backups.py",
     "services/index_follower.py": "cluster/test_invariants.py",
     "services/restores.py": "unit/api/recovery/test_restores.py",
+    "services/deliveries.py": "neighbours/test_cloudwatch.py",
+    "services/metric_upkeep.py": "neighbours/test_cloudwatch.py",
     "services/scrub.py": "engine/test_scrub.py",
     "services/table_backups.py": "unit/api/recovery/test_backups.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",

@@ -30,12 +30,17 @@ from hashrange.api.recovery.restores import (
     restore_table_from_backup,
     restore_table_to_point_in_time,
 )
-from hashrange.api.shapes import recovery, replica_scaling, requests
+from hashrange.api.shapes import insights, recovery, replica_scaling, requests
 from hashrange.api.streams.operations import (
     describe_stream,
     get_records,
     get_shard_iterator,
     list_streams,
+)
+from hashrange.api.tables.contributor_insights import (
+    describe_contributor_insights,
+    list_contributor_insights,
+    update_contributor_insights,
 )
 from hashrange.api.tables.create_table import create_table
 from hashrange.api.tables.other_operations import (
@@ -100,6 +105,19 @@ DYNAMODB: Final = Service(
             describe_continuous_backups,
         ),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
+        Operation(
+            "DescribeContributorInsights",
+            insights.DESCRIBE_CONTRIBUTOR_INSIGHTS,
+            describe_contributor_insights,
+        ),
+        Operation(
+            "ListContributorInsights", insights.LIST_CONTRIBUTOR_INSIGHTS, list_contributor_insights
+        ),
+        Operation(
+            "UpdateContributorInsights",
+            insights.UPDATE_CONTRIBUTOR_INSIGHTS,
+            update_contributor_insights,
+        ),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
         Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
         Operation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
@@ -113,6 +113,10 @@ class Database:
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
         self._more_services: list[Service] = []
+
+    def count_expired(self, note: Callable[[str, str, str, int], None]) -> None:
+        """Have somebody told account, region and table when items have expired, and how many."""
+        self._expiry.deleted = note
 
     def add_services(self, *services: Service) -> None:
         """Add background work, before it is started."""

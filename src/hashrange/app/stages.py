@@ -35,7 +35,7 @@ def make_stages(
 ) -> Stages:
     """Return the stages of the request pipeline: with authentication, policies decide.
 
-    There are no throughput limits and no recorder yet.
+    There are no throughput limits yet. Recorders are added where the data is opened.
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())

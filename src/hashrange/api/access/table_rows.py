@@ -176,6 +176,7 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "DeleteTable": table_row("dynamodb:DeleteTable"),
     "DescribeBackup": backup_row("dynamodb:DescribeBackup"),
     "DescribeContinuousBackups": table_row("dynamodb:DescribeContinuousBackups"),
+    "DescribeContributorInsights": table_row("dynamodb:DescribeContributorInsights"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
     "DescribeTableReplicaAutoScaling": table_row("dynamodb:DescribeTableReplicaAutoScaling"),
@@ -184,6 +185,7 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "DescribeTimeToLive": table_row("dynamodb:DescribeTimeToLive"),
     "GetResourcePolicy": resource_row("dynamodb:GetResourcePolicy"),
     "ListBackups": account_row("dynamodb:ListBackups"),
+    "ListContributorInsights": account_row("dynamodb:ListContributorInsights"),
     "ListTables": list_tables_row,
     "ListTagsOfResource": resource_row("dynamodb:ListTagsOfResource"),
     "PutResourcePolicy": resource_row("dynamodb:PutResourcePolicy"),
@@ -192,6 +194,7 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "TagResource": resource_row("dynamodb:TagResource"),
     "UntagResource": resource_row("dynamodb:UntagResource"),
     "UpdateContinuousBackups": table_row("dynamodb:UpdateContinuousBackups"),
+    "UpdateContributorInsights": table_row("dynamodb:UpdateContributorInsights"),
     "UpdateTable": table_row("dynamodb:UpdateTable"),
     "UpdateTimeToLive": table_row("dynamodb:UpdateTimeToLive"),
 }
