@@ -177,6 +177,17 @@ OPTIONS: Final = (
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
     Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
     Option(
+        "audit",
+        Kind.TEXT,
+        "calls that leave a record: 'auto' is 'management' with credentials and 'off' without",
+        choices=("auto", "off", "management", "all"),
+    ),
+    Option(
+        "audit-file",
+        Kind.PATH,
+        "file that records are appended to, '-' for standard output; beside the data if not set",
+    ),
+    Option(
         "metrics",
         Kind.TEXT,
         "whether requests are measured, for CloudWatch, alarms and Prometheus",
@@ -237,6 +248,8 @@ class Settings:
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    audit: str = "auto"
+    audit_file: Path | None = None
     metrics: str = "on"
     slow_request_ms: int = 0
     wasteful_ratio: int = 0

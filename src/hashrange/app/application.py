@@ -6,6 +6,7 @@ import socket
 from typing import final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
@@ -109,6 +110,7 @@ class Application:
         self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._audit: Audit | None = None
         self._monitoring: Monitoring | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
@@ -137,7 +139,8 @@ class Application:
             )
         folder = make_folder_store(settings)
         monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
-        recorders = [*monitoring.recorders, *slow_recorders(settings)]
+        audit = self._audit = Audit(settings, engine, self._clock)
+        recorders = [*monitoring.recorders, *slow_recorders(settings), *audit.recorders]
         self._monitoring = monitoring
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
@@ -156,6 +159,7 @@ class Application:
             backup_files=backup_files(settings),
         )
         self._database = database
+        audit.keep(database)
         bounds = bounds_of(settings)
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
@@ -166,7 +170,10 @@ class Application:
         is_measuring = bool(monitoring.recorders)
         self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
         neighbours = Neighbours(
-            (*make_services(identities, self._keys.keyring, monitor), self._scaling.service)
+            (
+                *make_services(identities, self._keys.keyring, monitor, audit.events),
+                self._scaling.service,
+            )
         )
         scrapes = None
         if is_measuring:
@@ -193,6 +200,8 @@ class Application:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._audit is not None:
+            await self._audit.stop()
         if self._monitoring is not None:
             await self._monitoring.stop()
         if self._meters is not None:
