@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-SERVICES = (
-    *make_services(identity_store(), key_store(), make_monitor(), event_store()),
-    scaling_service(),
-)
+from tests.harness.all_neighbours import all_services
+
+SERVICES = all_services()
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

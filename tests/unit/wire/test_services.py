@@ -12,6 +12,7 @@ import pytest
 from hashrange.limits import CALL_BODY_BYTES_MAX
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
+from tests.harness.all_neighbours import all_services
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -23,10 +24,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = (
-    *make_services(identity_store(), key_store(), make_monitor(), event_store()),
-    scaling_service(),
-)
+SERVICES = all_services()
 
 
 async def put_metric_data(scope, parameters):

@@ -8,12 +8,11 @@ from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.errors import AccessDeniedException
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
+from tests.harness.all_neighbours import all_services
 from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
+from tests.harness.identities import identity_store
 
-SERVICES = (
-    *make_services(identity_store(), key_store(), make_monitor(), event_store()),
-    scaling_service(),
-)
+SERVICES = all_services()
 OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
 # It weighs policies itself, together with the role's trust policy.
 WEIGHING = {("sts", "AssumeRole")}
