@@ -32,11 +32,13 @@ from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
 from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
-from hashrange.storage.items import consistency_of, item_row, read_items
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.pauses import Pace
+from hashrange.storage.items import consistency_of, item_row, project, read_items
+from hashrange.storage.layout import row_size, splice
 from hashrange.storage.transactions import write_batch
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
+_KEYS_AT_ONCE = 25
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
@@ -97,17 +99,25 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     room = BATCH_GET_RESPONSE_BYTES_MAX
     refusals: list[ThroughputError] = []
     accepted = 0
+    pace = Pace()
     for part in parts:
-        consistency = consistency_of(part.consistent)
         left: list[Any] = []
-        found = await read_items(context.engine, part.keys, consistency)
         capacity = Capacity(part.table)
         meter, projection = part.table.meter, part.projection
         items: list[Any] = []
         items_bytes = 0
-        for position, row in enumerate(found):
+        rows: list[bytes | None] = []
+        for position in range(len(part.keys)):
+            if pace.is_over():
+                await pace.pause()
+            if position % _KEYS_AT_ONCE == 0:
+                # Not all at once, because the rest may not fit in the response.
+                keys = part.keys[position : position + _KEYS_AT_ONCE]
+                rows = await read_items(context.engine, keys, consistency_of(part.consistent))
+            row = rows[position % _KEYS_AT_ONCE]
             size = 0 if row is None else row_size(row)
-            if size > room:
+            bulk = size if row is None else max(size, len(row) // 2)
+            if bulk > room:
                 room = -1
                 left += part.request["Keys"][position:]
                 break
@@ -120,13 +130,11 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                     left.append(part.request["Keys"][position])
                     continue
                 charge_read(scope, part.table, None, key, units)
-            room -= size
+            room -= bulk
             capacity.table_units += units
             accepted += 1
             if row is not None:
-                items.append(
-                    splice(row) if projection is None else projection.apply(unpack_item(row))
-                )
+                items.append(splice(row) if projection is None else project(row, projection))
                 items_bytes += size
         scope.note_rows(len(items), items_bytes, len(items), items_bytes)
         if left:
@@ -152,17 +160,25 @@ def _settle_throttled(
 
 async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     """Put and delete items, each by itself."""
-    checked = [
-        (name, [_check_request(part) for part in parts])
-        for name, parts in request["RequestItems"].items()
-    ]
+    pace = Pace()
+    checked: list[tuple[str, list[tuple[Item, int | None]]]] = []
+    for name, parts in request["RequestItems"].items():
+        items: list[tuple[Item, int | None]] = []
+        for part in parts:
+            items.append(_check_request(part))
+            if pace.is_over():
+                await pace.pause()
+        checked.append((name, items))
     writes: list[ItemWrite] = []
-    for name, parts in checked:
+    for name, items in checked:
         table = await scope.table(name)
-        table_writes = [
-            make_delete(table, item, None) if size is None else _make_put(table, item, size)
-            for item, size in parts
-        ]
+        table_writes: list[ItemWrite] = []
+        for item, size in items:
+            table_writes.append(
+                make_delete(table, item, None) if size is None else _make_put(table, item, size)
+            )
+            if pace.is_over():
+                await pace.pause()
         if len({write.key for write in table_writes}) != len(table_writes):
             raise ValidationException(_DUPLICATES)
         writes.extend(table_writes)
