@@ -21,10 +21,10 @@ from hashrange.model.values import Item
 from hashrange.pauses import Pace
 from hashrange.storage.layout import (
     END_OF_KEYS,
-    HEADER_BYTES,
     PLACEMENT_BYTES,
     PLACEMENT_COUNT,
     unpack_items,
+    unpack_size,
 )
 
 _CHUNK_ROWS = 256
@@ -219,7 +219,7 @@ def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes
     last = None
     for _, row in rows:
         scanned.append(row)
-        scanned_bytes += int.from_bytes(row[:HEADER_BYTES], "little")
+        scanned_bytes += unpack_size(row)[0]
         if scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
             last = row
             break

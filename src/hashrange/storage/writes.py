@@ -31,10 +31,10 @@ from hashrange.storage.foresight import (
     check_cost,
     is_costly,
 )
-from hashrange.storage.history import log_version
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
+    NO_KEYS,
     IndexPressure,
     change_indexes,
     changed_keys,
@@ -42,12 +42,10 @@ from hashrange.storage.indexes import (
 )
 from hashrange.storage.item_collections import change_collections, collection_key
 from hashrange.storage.items import item_row
-from hashrange.storage.layout import pack_item, row_size, unpack_item
+from hashrange.storage.layout import pack_item, row_size, unpack_item, unpack_size
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
-
-_NO_KEYS: dict[str, bytes] = {}
 
 
 @final
@@ -74,11 +72,11 @@ class ItemOutcome:
         self.old = old
         self.new = new
         self.matched = matched
-        old_size = 0 if old is None else row_size(old)
-        new_size = 0 if new is None else row_size(new)
-        self.units = write_units(max(old_size, new_size))
+        old_size: int = 0 if old is None else unpack_size(old)[0]
+        new_size: int = 0 if new is None else unpack_size(new)[0]
+        self.units = write_units(new_size if new_size > old_size else old_size)
         self.charges: dict[str, int] = {}
-        self.index_keys: dict[str, bytes] = _NO_KEYS
+        self.index_keys: dict[str, bytes] = NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
 
@@ -172,7 +170,8 @@ class ItemWrite:
         old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
-            changes.puts.append((*self.row_key, new_row))
+            store, shard, key = self.row_key
+            changes.puts.append((store, shard, key, new_row))
         elif old_row is not None:
             changes.deletes.append(self.row_key)
         added = (new_row is not None) - (old_row is not None)
@@ -196,19 +195,11 @@ class ItemWrite:
             change_expiry(table, self.row_key, before, after, changes)
         if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
-            if is_change((old_row, new_row), items):
-                self._log((old_row, new_row), changes)
+            rows = (old_row, new_row)
+            if is_change(rows, items):
+                who = (self.time, int(self.by_service), self.who)
+                log_change(table, self.row_key, self.key_item, rows, who, changes)
         return outcome
-
-    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
-        """Add the change to the logs that the table has."""
-        table = self.table
-        if table.stream is not None:
-            who = (self.time, self.by_service)
-            log_change(table, self.row_key, self.key_item, rows, who, changes)
-        by = (self.time, int(self.by_service), self.who)
-        for store in table.history_stores:
-            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final

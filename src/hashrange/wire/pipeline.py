@@ -40,7 +40,7 @@ from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.missing_operations import MissingOperations
 from hashrange.wire.protocols.large_json import dismantle
-from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
+from hashrange.wire.stages import AllowAll, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
 _full_storage_pace: Final = LogPace()
@@ -119,7 +119,7 @@ class Pipeline:
         # Trivial stages are left out, since this is the path of every request.
         self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
         self._admission = None if type(stages.admission) is Unlimited else stages.admission
-        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
+        self._recorder = stages.recorder()
         self._missing = MissingOperations()
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
@@ -144,6 +144,7 @@ class Pipeline:
             scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:
                 raise SerializationException
+            scope.parameters = parameters
             try:
                 operation.check(parameters)
                 if request.head.at:

@@ -29,6 +29,7 @@ from hashrange.engine.base import RowKey
 from hashrange.errors import ClientError, ThroughputError, ValidationException
 from hashrange.expressions.projections import Projection
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
+from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
 from hashrange.pauses import Pace
@@ -44,13 +45,16 @@ _DUPLICATES = "Provided list of item keys contains duplicates"
 class _TableGet:
     """The part of a BatchGetItem that concerns one table."""
 
-    __slots__ = ("consistent", "keys", "name", "projection", "request", "table")
+    __slots__ = ("_known", "_plain", "consistent", "keys", "name", "projection", "request", "table")
 
-    def __init__(self, name: str, request: Request) -> None:
+    def __init__(self, name: str, request: Request, known: Table | None) -> None:
         self.name = name
         self.request = request
-        for key in request["Keys"]:
-            check_item(key, BARE)
+        self._known = known
+        self._plain = None if known is None else _plain_rows(known, request["Keys"])
+        if self._plain is None:
+            for key in request["Keys"]:
+                check_item(key, BARE)
         self.projection: Projection | None = read_get_arguments(request)
         self.consistent: bool = request.get("ConsistentRead", False)
         self.table: Table
@@ -58,10 +62,24 @@ class _TableGet:
 
     def bind(self, table: Table) -> None:
         self.table = table
-        self.keys = [item_row(table, request_key(table, key)) for key in self.request["Keys"]]
+        if self._plain is not None and table is self._known:
+            self.keys = self._plain
+        else:
+            self.keys = [item_row(table, request_key(table, key)) for key in self.request["Keys"]]
         if len(set(self.keys)) != len(self.keys):
             raise ValidationException(_DUPLICATES)
         check_paths(table, self.projection)
+
+
+def _plain_rows(table: Table, keys: Sequence[Item]) -> list[RowKey] | None:
+    """Return where items are, if all keys are plain, which need no checks."""
+    rows: list[RowKey] = []
+    for key in keys:
+        encoded = plain_key(table, key) if len(key) == len(table.parts) else None
+        if encoded is None:
+            return None
+        rows.append(item_row(table, encoded))
+    return rows
 
 
 async def batch_get_item(scope: RequestScope, request: Request) -> Response:
@@ -70,7 +88,10 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
-    parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
+    parts = [
+        _TableGet(name, part, context.known_table(name))
+        for name, part in request["RequestItems"].items()
+    ]
     for part in parts:
         part.bind(await scope.table(part.name))
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
@@ -82,7 +103,9 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     for part in parts:
         left: list[Any] = []
         capacity = Capacity(part.table)
+        meter, projection = part.table.meter, part.projection
         items: list[Any] = []
+        items_bytes = 0
         rows: list[bytes | None] = []
         for position in range(len(part.keys)):
             if pace.is_over():
@@ -99,7 +122,7 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                 left += part.request["Keys"][position:]
                 break
             units = read_units(size, consistent=part.consistent)
-            if part.table.meter is not None:
+            if meter is not None:
                 key = part.keys[position][2]
                 refusal = refuse_read(scope, part.table, None, key)
                 if refusal is not None:
@@ -111,8 +134,9 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
             capacity.table_units += units
             accepted += 1
             if row is not None:
-                items.append(_shown(row, part.projection))
-                scope.note_rows(1, size, 1, size)
+                items.append(splice(row) if projection is None else project(row, projection))
+                items_bytes += size
+        scope.note_rows(len(items), items_bytes, len(items), items_bytes)
         if left:
             response["UnprocessedKeys"][part.name] = {**part.request, "Keys": left}
         response["Responses"][part.name] = items
@@ -132,10 +156,6 @@ def _settle_throttled(
         raise refusals[0]
     for refusal in refusals:
         note_throttled(scope, refusal)
-
-
-def _shown(row: bytes, projection: Projection | None) -> object:
-    return splice(row) if projection is None else project(row, projection)
 
 
 async def batch_write_item(scope: RequestScope, request: Request) -> Response:

@@ -111,10 +111,14 @@ async def write_all(
     try:
         outcomes = await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
+        for write in writes:
+            scope.note_conflict(write.table.name)
         raise _cancelled([_CONFLICT for _ in writes]) from error
-    for outcome in outcomes or ():
+    for write, outcome in zip(writes, outcomes or (), strict=False):
         if isinstance(outcome, ThroughputError):
             note_throttled(scope, outcome)
+        elif not isinstance(outcome, (ItemOutcome, ValidationException)):
+            scope.note_conflict(write.table.name)
     return outcomes
 
 
@@ -131,6 +135,8 @@ async def read_all(
     try:
         rows = await read_transaction(context.engine, tables, keys, context.clock.now())
     except ConflictError as error:
+        for table in tables:
+            scope.note_conflict(table.name)
         raise _cancelled([_CONFLICT for _ in keys]) from error
     check_total(row_size(row) for row in rows if row is not None)
     return rows

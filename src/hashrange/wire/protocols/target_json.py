@@ -43,31 +43,30 @@ class TargetJson:
     ) -> tuple[Operation, Request | None] | Awaitable[tuple[Operation, Request | None]]:
         """Return the operation and its parameters; unreadable bodies are reported first."""
         head = request.head
-        operation = self._find(head.target, scope)
-        body = self._inflate(request) if head.is_encoded else request.body
-        if len(body) > _SMALL_BYTES_MAX and operation is not None:
+        try:
+            operation = self._find(head.target, scope)
+        finally:
+            body = self._inflate(request) if head.is_encoded else request.body
+            is_small = len(body) <= _SMALL_BYTES_MAX
+            # An error raised here takes the place of an unknown operation.
+            parameters = decode(body) if body and is_small else None
+        if not is_small:
             return _decode_large(operation, body)
-        parameters = decode(body) if body else None
-        if operation is None:
-            raise UnknownOperationException
         return operation, parameters
-
-    def _find(self, target: bytes, scope: RequestScope) -> Operation | None:
-        operation = self._operations.get(target)
-        if operation is not None:
-            scope.service = operation.service.name
-            scope.operation = operation.name
-        else:
-            scope.service = ""
-            scope.operation = target.rpartition(b".")[2].decode("latin-1")
-        return operation
 
     def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
         """Return the service that a request has to be signed for; unknown ones are refused."""
-        operation = self._find(request.head.target, scope)
+        return self._find(request.head.target, scope).service.signing_name
+
+    def _find(self, target: bytes, scope: RequestScope) -> Operation:
+        operation = self._operations.get(target)
         if operation is None:
+            scope.service = ""
+            scope.operation = target.rpartition(b".")[2].decode("latin-1")
             raise UnknownOperationException
-        return operation.service.signing_name
+        scope.service = operation.service.name
+        scope.operation = operation.name
+        return operation
 
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
