@@ -7,7 +7,12 @@ from typing import Any, Final, final
 
 from hashrange.api.operation import Service
 from hashrange.wire.http.bounds import Bounds
-from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
+from hashrange.wire.http.content_encoding import (
+    LARGE_BYTES,
+    PLAIN_BYTES_MAX,
+    encode_body,
+    encode_large_body,
+)
 from hashrange.wire.http.messages import (
     NOT_FOUND,
     TEXT,
@@ -80,6 +85,8 @@ class Router:
             self._render(request_id, request, NOT_FOUND)
             return
         answer = await self._pipeline.answer(request, self._json, request_id)
+        if len(answer.body) > LARGE_BYTES:
+            await _compress(request, answer)
         self._render(request_id, request, answer)
 
     async def _answer(self, request: HttpRequest) -> None:
@@ -100,7 +107,7 @@ class Router:
         body, extra = answer.body, answer.extra
         if len(body) > PLAIN_BYTES_MAX:
             accepted = head.headers.get(b"accept-encoding")
-            if accepted is not None:
+            if accepted is not None and b"Content-Encoding: " not in extra:
                 body, line = encode_body(accepted, body)
                 extra += line
         response = self.writer.render(
@@ -128,6 +135,14 @@ class Router:
         elif request.head.method == b"OPTIONS" and request.head.reader:
             return _preflight(request)
         return NOT_FOUND
+
+
+async def _compress(request: HttpRequest, answer: HttpAnswer) -> None:
+    """Compress a large answer, if the client wants that, while others are answered."""
+    accepted = request.head.headers.get(b"accept-encoding")
+    if accepted is not None:
+        answer.body, line = await encode_large_body(accepted, answer.body)
+        answer.extra += line
 
 
 def _is_scrape(request: HttpRequest) -> bool:
