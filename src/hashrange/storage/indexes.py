@@ -20,7 +20,6 @@ from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.layout import pack_item, row_size, unpack_item
 
-
 NO_KEYS: Final[dict[str, bytes]] = {}
 """For changes of which the keys do not matter."""
 
