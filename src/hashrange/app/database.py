@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.app.recovery import passing_files, recovery_kinds
+from hashrange.app.transfers import make_folder_store, transfer_kinds
 from hashrange.clock import Clock
+from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.objects.backups import BackupFiles
+from hashrange.objects.base import ObjectStore
 from hashrange.server_key import KEY_VARIABLE
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
@@ -74,6 +77,8 @@ class Database:
         scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
+        objects: ObjectStore | None = None,
+        is_inline: bool = False,
         backup_files: BackupFiles | None = None,
     ) -> None:
         self.engine = engine
@@ -86,8 +91,6 @@ class Database:
         self._histories = HistoryKeeper(engine, self.catalog, clock)
         self._backups = BackupRetention(engine, clock)
         files = backup_files or passing_files()
-        kinds = recovery_kinds(engine, self.catalog, clock, files)
-        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self._follower = IndexFollower(engine, self.catalog)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
         self._scrub = Scrub(engine)
@@ -100,10 +103,20 @@ class Database:
             configured=triggers,
             surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
+        self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
+        kinds = {
+            **recovery_kinds(engine, self.catalog, clock, files),
+            **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
+        }
+        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
         self._more_services: list[Service] = []
+
+    def count_expired(self, note: Callable[[str, str, str, int], None]) -> None:
+        """Have somebody told account, region and table when items have expired, and how many."""
+        self._expiry.deleted = note
 
     def add_services(self, *services: Service) -> None:
         """Add background work, before it is started."""

@@ -33,7 +33,7 @@ class IndexPressure(Protocol):
 
 def write_units(size: int) -> int:
     """Return the write capacity units of an item of this size."""
-    return max(1, -(-size // WRITE_UNIT_BYTES))
+    return 1 if size <= WRITE_UNIT_BYTES else -(-size // WRITE_UNIT_BYTES)
 
 
 def same_item(left: Item, right: Item) -> bool:

@@ -57,7 +57,7 @@ class LocalDatabase:
             engine = self._injection.engine
             stages = self._injection.admitting(stages)
         meters = Meters(capacity, self.clock)
-        self._database = Database(engine, self.clock, stages=stages, meters=meters)
+        self._database = Database(engine, self.clock, stages=stages, is_inline=True, meters=meters)
         self._lock = threading.Lock()
 
     async def _delay(self, seconds: float) -> None:

@@ -84,9 +84,10 @@ class _ThreadedServer:
         )
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
-        identities = make_identities(ServerKeys(settings))
-        stages = make_stages(settings, self.clock, identities)
-        self._application = Application(settings, stages, self.clock, identities)
+        keys = ServerKeys(settings)
+        identities = make_identities(keys)
+        stages = make_stages(settings, self.clock, identities, keys.keyring)
+        self._application = Application(settings, stages, self.clock, identities, keys)
         self._loop = asyncio.SelectorEventLoop()  # on Windows not the default
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="hashrange-server", daemon=True
