@@ -38,8 +38,8 @@ from hashrange.errors import (
 )
 from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.large_requests import dismantle
 from hashrange.wire.missing_operations import MissingOperations
-from hashrange.wire.protocols.large_json import dismantle
 from hashrange.wire.stages import AllowAll, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
