@@ -163,6 +163,10 @@ def test_capacity_follows_the_metrics_of_consumption_and_alarms_show_it(server, 
     alarms = server.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"]
     thresholds = {alarm["AlarmName"]: alarm["Threshold"] for alarm in alarms}
     assert thresholds[names[0]] == pytest.approx(0.7 * 15 * 60)
+    history = server.client("cloudwatch").describe_alarm_history(
+        AlarmName=names[0], HistoryItemType="Action"
+    )["AlarmHistoryItems"]
+    assert all("Successfully executed" in item["HistorySummary"] for item in history)
     for _ in range(17):
         server.clock.advance(60)
     assert write_units(server) == 5

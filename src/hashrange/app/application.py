@@ -165,6 +165,7 @@ class Application:
         monitor = monitoring.watch(database, address_of(listener.listening))
         is_measuring = bool(monitoring.recorders)
         self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        monitoring.deliveries.scale = self._scaling.worker.on_alarm
         neighbours = Neighbours(
             (*make_services(identities, self._keys.keyring, monitor), self._scaling.service)
         )
