@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import socket
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
-from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
 from hashrange.app.monitoring import Monitoring, slow_recorders
 from hashrange.app.recovery import backup_files
@@ -35,6 +34,9 @@ from hashrange.wire.operator_service import operator_service
 from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
+
+if TYPE_CHECKING:
+    from hashrange.app.faults import FaultInjection
 
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
@@ -123,6 +125,8 @@ class Application:
         engine = open_engine(settings, self._keys.given)
         stages = self._stages
         if settings.faults:
+            from hashrange.app.faults import FaultInjection
+
             self.faults = FaultInjection(engine, self._clock)
             engine = self.faults.engine
             stages = self.faults.admitting(stages)
