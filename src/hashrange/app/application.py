@@ -18,6 +18,7 @@ from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
+from hashrange.engine.base import Engine
 from hashrange.identities.administrator import make_administrator
 from hashrange.identities.store import IdentityStore
 from hashrange.neighbours.registry import make_services
@@ -122,14 +123,7 @@ class Application:
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings, self._keys.given)
-        stages = self._stages
-        if settings.faults:
-            from hashrange.app.faults import FaultInjection
-
-            self.faults = FaultInjection(engine, self._clock)
-            engine = self.faults.engine
-            stages = self.faults.admitting(stages)
+        engine, stages = self._with_faults(open_engine(settings, self._keys.given))
         identities = self._identities
         identities.open(engine)
         self._keys.keyring.open(engine)
@@ -184,6 +178,15 @@ class Application:
         database.start_services()
         monitoring.start()
         self._meters.start()
+
+    def _with_faults(self, engine: Engine) -> tuple[Engine, Stages]:
+        """Return the engine and the stages to use, with fault injection if it is wanted."""
+        if not self._settings.faults:
+            return engine, self._stages
+        from hashrange.app.faults import FaultInjection
+
+        self.faults = FaultInjection(engine, self._clock)
+        return self.faults.engine, self.faults.admitting(self._stages)
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
