@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
-from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
 from hashrange.app.monitoring import Monitoring, slow_recorders
 from hashrange.app.recovery import backup_files
@@ -20,6 +19,7 @@ from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
+from hashrange.engine.base import Engine
 from hashrange.identities.administrator import make_administrator
 from hashrange.identities.store import IdentityStore
 from hashrange.neighbours.registry import make_services
@@ -36,6 +36,9 @@ from hashrange.wire.operator_service import operator_service
 from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
+
+if TYPE_CHECKING:
+    from hashrange.app.faults import FaultInjection
 
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
@@ -122,12 +125,7 @@ class Application:
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings, self._keys.given)
-        stages = self._stages
-        if settings.faults:
-            self.faults = FaultInjection(engine, self._clock)
-            engine = self.faults.engine
-            stages = self.faults.admitting(stages)
+        engine, stages = self._with_faults(open_engine(settings, self._keys.given))
         identities = self._identities
         identities.open(engine)
         self._keys.keyring.open(engine)
@@ -169,6 +167,7 @@ class Application:
         monitor = monitoring.watch(database, address_of(listener.listening))
         is_measuring = bool(monitoring.recorders)
         self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        monitoring.deliveries.scale = self._scaling.worker.on_alarm
         neighbours = Neighbours(
             (
                 *make_services(identities, self._keys.keyring, monitor, audit.events),
@@ -186,6 +185,15 @@ class Application:
         database.start_services()
         monitoring.start()
         self._meters.start()
+
+    def _with_faults(self, engine: Engine) -> tuple[Engine, Stages]:
+        """Return the engine and the stages to use, with fault injection if it is wanted."""
+        if not self._settings.faults:
+            return engine, self._stages
+        from hashrange.app.faults import FaultInjection
+
+        self.faults = FaultInjection(engine, self._clock)
+        return self.faults.engine, self.faults.admitting(self._stages)
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
