@@ -39,6 +39,7 @@ def requests(site):
         "DeleteItem": KEYED,
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
+        "DescribeContributorInsights": NAMED,
         "DescribeEndpoints": {},
         "DescribeLimits": {},
         "DescribeStream": stream,
@@ -56,6 +57,7 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ListContributorInsights": {},
         "ListStreams": {},
         "ListTables": {},
         "ListTagsOfResource": RESOURCE,
@@ -67,6 +69,7 @@ def requests(site):
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
         "UntagResource": {**RESOURCE, "TagKeys": ["Team"]},
+        "UpdateContributorInsights": {**NAMED, "ContributorInsightsAction": "ENABLE"},
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
         "UpdateTimeToLive": {
