@@ -9,10 +9,13 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
 from hashrange.app.monitoring import Monitoring, slow_recorders
 from hashrange.app.recovery import backup_files
+from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
+from hashrange.app.transfers import make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -28,6 +31,7 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.operator_service import operator_service
 from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
@@ -108,21 +112,30 @@ class Application:
         self._monitoring: Monitoring | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
+        self.faults: FaultInjection | None = None
         self._database: Database | None = None
+        self._scaling: Scaling | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
         engine = open_engine(settings, self._keys.given)
+        stages = self._stages
+        if settings.faults:
+            self.faults = FaultInjection(engine, self._clock)
+            engine = self.faults.engine
+            stages = self.faults.admitting(stages)
         identities = self._identities
         identities.open(engine)
+        self._keys.keyring.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
             raise StartError("The key file is not the key that the secrets here were sealed with.")
         if settings.auth:
             self.administrator = await make_administrator(
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
+        folder = make_folder_store(settings)
         monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
         recorders = [*monitoring.recorders, *slow_recorders(settings)]
         self._monitoring = monitoring
@@ -131,7 +144,7 @@ class Application:
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages.with_recorders(recorders),
+            stages=stages.with_recorders(recorders),
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -139,6 +152,7 @@ class Application:
             scheme=settings.scheme,
             functions=settings.functions,
             triggers=settings.triggers,
+            objects=make_object_store(settings, folder),
             backup_files=backup_files(settings),
         )
         self._database = database
@@ -146,11 +160,16 @@ class Application:
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
-        services = (DYNAMODB, STREAMS, functions)
+        faults = None if self.faults is None else self.faults.store
+        services = (DYNAMODB, STREAMS, functions, operator_service(faults))
         monitor = monitoring.watch(database, address_of(listener.listening))
-        neighbours = Neighbours(make_services(identities, monitor))
+        is_measuring = bool(monitoring.recorders)
+        self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        neighbours = Neighbours(
+            (*make_services(identities, self._keys.keyring, monitor), self._scaling.service)
+        )
         scrapes = None
-        if monitoring.recorders:
+        if is_measuring:
             scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
         router = Router(
             database.pipeline, services, neighbours, visitors_of(settings), bounds, scrapes
@@ -165,6 +184,8 @@ class Application:
         """Do the background work that is due by the clock, without waiting for its turn."""
         if self._database is not None:
             await self._database.do_due_work()
+        if self._scaling is not None:
+            await self._scaling.worker.step()
         if self._monitoring is not None:
             await self._monitoring.do_due_work()
 

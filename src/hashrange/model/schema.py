@@ -201,5 +201,4 @@ class Table:
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
         self.insights: dict[str, str] = {}  # modes by index; the table itself is ""
-        # Its capacity, set by the catalog; None when nothing of it is limited.
-        self.meter: TableMeter | None = None
+        self.meter: TableMeter | None = None  # None when nothing of it is limited

@@ -28,10 +28,11 @@ from hashrange.errors import (
 )
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
+from hashrange.storage.expire_write import ExpireWrite
 from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key
 from hashrange.storage.items import item_row, read_items
 from hashrange.storage.transactions import write_batch
-from hashrange.storage.writes import ExpireWrite, ItemOutcome
+from hashrange.storage.writes import ItemOutcome
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 

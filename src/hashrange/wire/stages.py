@@ -129,6 +129,12 @@ class Stages:
         if _LOGGER.isEnabledFor(logging.DEBUG):
             self._recorders.append(RequestLog())
 
+    def with_admission(self, admission: Admission) -> Stages:
+        """Return these stages with another admission."""
+        stages = Stages(self.authenticator, self.authoriser, admission)
+        stages._recorders = self._recorders
+        return stages
+
     def with_recorders(self, recorders: Sequence[Recorder]) -> Stages:
         """Return these stages with more recorders."""
         stages = Stages(self.authenticator, self.authoriser, self.admission)

@@ -13,8 +13,9 @@ from hashrange.limits import CALL_BODY_BYTES_MAX
 from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
 from tests.harness.monitors import make_monitor
+from tests.harness.scaling import scaling_service
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -26,7 +27,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = make_services(identity_store(), make_monitor())
+SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
 
 
 async def put_metric_data(scope, parameters):

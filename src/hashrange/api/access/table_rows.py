@@ -94,23 +94,22 @@ def backup_row(action: str) -> Row:
 
 
 def restore_backup_row(scope: RequestScope, request: Request) -> list[Demand]:
-    """Demand RestoreTableFromBackup on the backup, and what filling the new table needs."""
-    found = [arn_demand(scope, "dynamodb:RestoreTableFromBackup", request["BackupArn"])]
-    return found + _filling(scope, request)
+    """Demand RestoreTableFromBackup on the backup and on the new table."""
+    action = "dynamodb:RestoreTableFromBackup"
+    return [
+        arn_demand(scope, action, request["BackupArn"]),
+        table_demand(scope, action, request["TargetTableName"]),
+    ]
 
 
 def restore_time_row(scope: RequestScope, request: Request) -> list[Demand]:
-    """Demand RestoreTableToPointInTime on the source, and what filling the new table needs."""
+    """Demand RestoreTableToPointInTime on the source and on the new table."""
+    action = "dynamodb:RestoreTableToPointInTime"
     source = request.get("SourceTableArn") or request.get("SourceTableName") or ""
-    found = [table_demand(scope, "dynamodb:RestoreTableToPointInTime", source)]
-    return found + _filling(scope, request)
-
-
-def _filling(scope: RequestScope, request: Request) -> list[Demand]:
-    """Return what AWS demands on the table that a restore makes."""
-    actions = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem")
-    target = request["TargetTableName"]
-    return [table_demand(scope, f"dynamodb:{action}", target) for action in actions]
+    return [
+        table_demand(scope, action, source),
+        table_demand(scope, action, request["TargetTableName"]),
+    ]
 
 
 def tag_keys(tags: Any) -> RequestKeys:
@@ -180,6 +179,8 @@ TABLE_ROWS: Final[dict[str, Row]] = {
     "DescribeContributorInsights": table_row("dynamodb:DescribeContributorInsights"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
+    "DescribeTableReplicaAutoScaling": table_row("dynamodb:DescribeTableReplicaAutoScaling"),
+    "UpdateTableReplicaAutoScaling": table_row("dynamodb:UpdateTableReplicaAutoScaling"),
     "DescribeTable": table_row("dynamodb:DescribeTable"),
     "DescribeTimeToLive": table_row("dynamodb:DescribeTimeToLive"),
     "GetResourcePolicy": resource_row("dynamodb:GetResourcePolicy"),

@@ -35,6 +35,7 @@ from hashrange.errors import (
 )
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.lock_steps import Outcome
@@ -59,9 +60,10 @@ class Part(Protocol[_Bound]):
     def bind(self, table: Table) -> _Bound: ...
 
 
-def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
+async def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
     """Bind every part to its table; the first that fails cancels the transaction."""
     bound: list[_Bound] = []
+    pace = Pace()
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
@@ -69,6 +71,8 @@ def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bo
             reasons = [_NO_REASON] * len(parts)
             reasons[len(bound)] = _validation_error(error)
             raise _cancelled(reasons) from None
+        if pace.is_over():
+            await pace.pause()
     return bound
 
 

@@ -84,14 +84,14 @@ async def _start_job(context: Context, kind: str, backup: BackupRecord) -> None:
 
 async def describe_backup(scope: RequestScope, request: Request) -> Response:
     """Describe a backup and the table it is of."""
-    backup = await find_backup(scope.context, request["BackupArn"])
+    backup = await find_backup(scope, request["BackupArn"])
     return {"BackupDescription": _describe_whole(backup)}
 
 
 async def delete_backup(scope: RequestScope, request: Request) -> Response:
     """Take a backup from the list; its files are deleted in the background."""
     context = scope.context
-    backup = await find_backup(context, request["BackupArn"])
+    backup = await find_backup(scope, request["BackupArn"])
     if backup.type == SYSTEM:
         raise ValidationException("not allowed to delete the system backup")
     if not backup.is_available:

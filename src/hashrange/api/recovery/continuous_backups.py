@@ -11,13 +11,12 @@ from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.api.tables.new_records import new_store
 from hashrange.errors import (
-    ResourceNotFoundException,
     TableNotFoundException,
     ValidationException,
 )
 from hashrange.model.records import TableRecord
 from hashrange.model.recovery import RECOVERY_DAYS_MAX, RecoveryRecord
-from hashrange.storage.catalog import Edit
+from hashrange.storage.catalog import Edit, resolve_name
 
 
 async def describe_continuous_backups(scope: RequestScope, request: Request) -> Response:
@@ -48,15 +47,12 @@ async def update_continuous_backups(scope: RequestScope, request: Request) -> Re
 async def recoverable_table(scope: RequestScope, name: str) -> TableRecord:
     """Return the record of a table that can be backed up."""
     context = scope.context
-    try:
-        record = await context.catalog.record(context.account, context.region, name)
-    except ResourceNotFoundException:
-        record = None
-    shown = name.rpartition("/")[2]
-    scope.touch_table(shown)
+    name = resolve_name(context.account, context.region, name)
+    scope.touch_table(name)
+    record = await context.catalog.find(context.account, context.region, name)
     status = "" if record is None else record.status(context.clock.now())
     if record is None or status in ("CREATING", "DELETING"):
-        raise TableNotFoundException(f"Table not found: {shown}")
+        raise TableNotFoundException(f"Table not found: {name}")
     return record
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.recovery.backup_names import find_backup
+from hashrange.api.recovery.continuous_backups import recoverable_table
 from hashrange.api.recovery.restored_records import restored_record
 from hashrange.api.recovery.time_travel import check_window
 from hashrange.api.scope import RequestScope
@@ -16,10 +17,8 @@ from hashrange.api.tables.descriptions import describe
 from hashrange.errors import (
     BackupInUseException,
     ResourceInUseException,
-    ResourceNotFoundException,
     TableAlreadyExistsException,
     TableInUseException,
-    TableNotFoundException,
     ValidationException,
 )
 from hashrange.model.jobs import JobRecord
@@ -66,7 +65,7 @@ async def restore_table_to_point_in_time(scope: RequestScope, request: Request) 
 async def restore_table_from_backup(scope: RequestScope, request: Request) -> Response:
     """Restore a backup to a new table."""
     context = scope.context
-    backup = await find_backup(context, request["BackupArn"])
+    backup = await find_backup(scope, request["BackupArn"])
     if not backup.is_available:
         raise BackupInUseException(f"Backup is being created: {backup.arn}")
     now = context.clock.now()
@@ -84,20 +83,10 @@ async def restore_table_from_backup(scope: RequestScope, request: Request) -> Re
 
 
 async def _find_source(scope: RequestScope, request: Request) -> TableRecord:
-    context = scope.context
     arn, name = request.get("SourceTableArn"), request.get("SourceTableName")
     if (arn is None) == (name is None):
         raise ValidationException("Must provide exactly one of: sourceTableArn, sourceTableName")
-    wanted = arn or name or ""
-    shown = wanted.rpartition("/")[2]
-    try:
-        record = await context.catalog.record(context.account, context.region, wanted)
-    except ResourceNotFoundException:
-        raise TableNotFoundException(f"Table not found: {shown}") from None
-    scope.touch(record.arn)
-    if record.gone_at is not None or record.status(context.clock.now()) == "CREATING":
-        raise TableNotFoundException(f"Table not found: {shown}")
-    return record
+    return await recoverable_table(scope, arn or name or "")
 
 
 async def _start(scope: RequestScope, record: TableRecord, source: dict[str, Any]) -> Response:

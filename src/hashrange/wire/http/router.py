@@ -96,9 +96,10 @@ class Router:
         self._render(request_id, request, answer)
 
     def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> None:
+        head = request.head
         body, extra = answer.body, answer.extra
         if len(body) > PLAIN_BYTES_MAX:
-            accepted = request.head.headers.get(b"accept-encoding")
+            accepted = head.headers.get(b"accept-encoding")
             if accepted is not None:
                 body, line = encode_body(accepted, body)
                 extra += line
@@ -109,11 +110,9 @@ class Router:
             answer.content_type,
             extra,
             closing=self.is_stopping or not request.keep_alive,
-            reader=request.head.reader,
+            reader=head.reader,
         )
-        request.response = (
-            response.removesuffix(body) if request.head.method == b"HEAD" else response
-        )
+        request.response = response.removesuffix(body) if head.method == b"HEAD" else response
 
     def _other(self, request: HttpRequest) -> HttpAnswer:
         path = request.head.url.partition(b"?")[0]
