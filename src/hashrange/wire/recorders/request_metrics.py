@@ -70,12 +70,12 @@ class _Cell:
 
     __slots__ = (
         "catalog",
-        "column",
         "consumed",
         "counts_rows",
         "durations",
         "insights",
         "is_plain",
+        "is_read",
         "latency",
         "place",
         "returned",
@@ -94,7 +94,7 @@ class _Cell:
         # Reads or writes of single items, of which nothing but units and latency is measured. A
         # single item that is throttled is refused, so it does not come here.
         self.is_plain = operation in _SINGLE and self.insights is None
-        self.column = 2 if operation == "GetItem" else 3
+        self.is_read = operation == "GetItem"
         self.units: list[float] = []
         self.latency = _table_series("SuccessfulRequestLatency", place, dimensions)
         self.counts_rows = operation in _ROW_COUNTERS or operation == _STREAM_READ
@@ -139,7 +139,8 @@ class RequestMetrics:
             durations.append(scope.ended - scope.started)
             if cell.is_plain and consumed:
                 # One resource, so what was consumed is the table's own.
-                cell.units.append(consumed[0][cell.column])
+                _, _, reads, writes = consumed[0]
+                cell.units.append(reads if cell.is_read else writes)
             else:
                 self._record_more(scope, cell)
             if len(durations) >= _PENDING_MAX:
@@ -203,7 +204,8 @@ class RequestMetrics:
             samples.add_all(cell.durations, 1000.0)
             cell.durations.clear()
         if cell.units:
-            series = self._series_of_units(cell.catalog, cell.place, None, cell.column - 2)
+            kind = 0 if cell.is_read else 1
+            series = self._series_of_units(cell.catalog, cell.place, None, kind)
             samples = buffer.samples(series, minute, "Count")
             for units, count in Counter(cell.units).items():
                 samples.add(units, count)
