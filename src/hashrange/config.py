@@ -194,6 +194,11 @@ OPTIONS: Final = (
         choices=("on", "off"),
     ),
     Option(
+        "otlp-endpoint",
+        Kind.TEXT,
+        "OpenTelemetry collector that gets a span for each request, such as http://127.0.0.1:4318",
+    ),
+    Option(
         "slow-request-ms",
         Kind.COUNT,
         "milliseconds from which a request is logged as slow; 0 logs none",
@@ -251,6 +256,7 @@ class Settings:
     audit: str = "auto"
     audit_file: Path | None = None
     metrics: str = "on"
+    otlp_endpoint: str | None = None
     slow_request_ms: int = 0
     wasteful_ratio: int = 0
     log_level: str = "info"

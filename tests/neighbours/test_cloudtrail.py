@@ -102,7 +102,8 @@ def test_pages_follow_each_other_and_tokens_belong_to_an_account(audited):
     for number in range(5):
         iam.create_user(UserName=f"user{number}")
     trail = client_of(audited, "cloudtrail")
-    found, token = [], {}
+    found: list[str] = []
+    token: dict[str, str] = {}
     while True:
         page = trail.lookup_events(MaxResults=2, **token)
         found += [event["EventName"] for event in page["Events"]]

@@ -11,7 +11,7 @@ from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
 from hashrange.app.keys import ServerKeys
-from hashrange.app.monitoring import Monitoring, slow_recorders
+from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
@@ -136,16 +136,15 @@ class Application:
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
         folder = make_folder_store(settings)
-        monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
+        monitoring = Monitoring(engine, self._clock, settings)
         audit = self._audit = Audit(settings, engine, self._clock)
-        recorders = [*monitoring.recorders, *slow_recorders(settings), *audit.recorders]
         self._monitoring = monitoring
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
-            stages=stages.with_recorders(recorders),
+            stages=stages.with_recorders([*monitoring.all_recorders, *audit.recorders]),
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,

@@ -48,3 +48,13 @@ def test_an_operation_nobody_wrote_a_row_for_needs_its_name_on_everything():
     with pytest.raises(AccessDeniedException, match=r"kms:Invent on resource: \* because"):
         authorise("kms", "Invent", allow("kms:Invent", "arn:aws:kms:*:*:key/1"))
     assert authorise("kms", "Invent", allow("kms:Invent")) is None
+
+
+def test_alarms_and_topics_are_resources():
+    alarm = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm:some-text"
+    with pytest.raises(AccessDeniedException, match="cloudwatch:PutDashboard on resource: arn:"):
+        authorise("cloudwatch", "PutDashboard", allow("cloudwatch:PutDashboard", alarm))
+    topic = f"arn:aws:sns:{REGION}:{ACCOUNT}:some-text"
+    assert authorise("sns", "CreateTopic", allow("sns:CreateTopic", topic)) is None
+    with pytest.raises(AccessDeniedException):
+        authorise("sns", "CreateTopic", allow("sns:CreateTopic", f"{topic}-other"))
