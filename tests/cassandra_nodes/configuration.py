@@ -1,7 +1,7 @@
 """The files that a Cassandra node is started with, for tests on one small machine.
 
-Durable and linearisable as Hashrange demands it (`commitlog_sync: group`, `paxos_variant: v2`); pools,
-caches and heaps are small, because several nodes share two cores.
+Durable and linearisable as Hashrange demands it (`commitlog_sync: group`, `paxos_variant: v2`);
+pools, caches and heaps are small, because several nodes share two cores.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ commitlog_segment_size: 64MiB
 max_mutation_size: 32MiB
 commitlog_total_space: 512MiB
 native_transport_max_frame_size: 64MiB
+native_transport_max_message_size: 32MiB
 paxos_variant: v2
 memtable_heap_space: 96MiB
 memtable_offheap_space: 96MiB
@@ -78,7 +79,8 @@ disk_optimization_strategy: ssd
 _LOGBACK: Final = """\
 <configuration>
 <appender name="F" class="ch.qos.logback.core.FileAppender"><file>{log}/system.log</file>
-<encoder><pattern>%-5level %d{{HH:mm:ss.SSS}} [%thread] %logger{{20}} %msg%n</pattern></encoder></appender>
+<encoder><pattern>%-5level %d{{HH:mm:ss.SSS}} [%thread] %logger{{20}} %msg%n</pattern></encoder>
+</appender>
 <root level="INFO"><appender-ref ref="F"/></root></configuration>
 """
 
