@@ -23,7 +23,6 @@ from hashrange.toolkit.declarations import (
     create,
     delete,
     get,
-    put,
     query,
     query_one,
     update,
@@ -105,7 +104,7 @@ class Chat(DesignBase, name="chat", style="single_table"):
     def room(self, room_id: str) -> None:
         """A room."""
 
-    @put(members, rate=Rate(1))
+    @create(members, rate=Rate(1))
     def join(self, membership: Membership) -> None:
         """Let a user into a room."""
 
@@ -121,7 +120,7 @@ class Chat(DesignBase, name="chat", style="single_table"):
     def rooms_of_user(self, user_id: str) -> None:
         """In which rooms a user is."""
 
-    @put(messages, rate=Rate(100, 1000))
+    @create(messages, rate=Rate(100, 1000))
     def say(self, message: Message) -> None:
         """Say something."""
 

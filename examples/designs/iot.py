@@ -106,7 +106,7 @@ class Sensors(DesignBase, name="sensors", style="single_table"):
         volume=Volume(items=50_000, item_bytes=200, collection_items=5),
     )
 
-    @put(devices, rate=Rate(0.01))
+    @create(devices, rate=Rate(0.01))
     def install(self, device: Device) -> None:
         """A new device."""
 

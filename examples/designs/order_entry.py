@@ -24,8 +24,8 @@ from hashrange.toolkit import (
 from hashrange.toolkit.declarations import (
     DesignBase,
     batch_write,
+    create,
     get,
-    put,
     query,
     select,
     update,
@@ -110,7 +110,7 @@ class OrderEntry(
     style="multi_table",
     waivers=(
         Waiver(
-            "low-cardinality",
+            "key-monotonic",
             "a few hundred employees a year: one partition takes all of their writes",
             "index:Employees.ByHireDate",
         ),
@@ -153,6 +153,7 @@ class OrderEntry(
                 serves=("customers_of_representative",),
             ),
         ),
+        encryption="managed",
     )
     orders_table = Table(
         "Orders",
@@ -231,7 +232,7 @@ class OrderEntry(
     )
     sales = Entity("sales", {}, Sales, table="Sales", volume=Volume(items=20_000, item_bytes=100))
 
-    @put(employees, rate=Rate(0.01))
+    @create(employees, rate=Rate(0.01))
     def hire(self, employee: Employee) -> None:
         """A new employee."""
 
@@ -300,12 +301,12 @@ class OrderEntry(
     def ranking(self, period: str, limit: int | None = None) -> None:
         """15. The representatives of a period, ranked by what they sold."""
 
-    @put(customers, rate=Rate(0.1))
-    def save_customer(self, customer: Customer) -> None:
+    @create(customers, rate=Rate(0.1))
+    def add_customer(self, customer: Customer) -> None:
         """A customer."""
 
-    @put(orders, rate=Rate(5))
-    def save_order(self, order: Order) -> None:
+    @create(orders, rate=Rate(5))
+    def add_order(self, order: Order) -> None:
         """An order."""
 
     @batch_write(lines, rate=Rate(5))
@@ -316,12 +317,12 @@ class OrderEntry(
     def close_order(self, order_id: str, status: str) -> None:
         """Close an order: it leaves the index of open ones."""
 
-    @put(products, rate=Rate(0.1))
-    def save_product(self, product: Product) -> None:
+    @create(products, rate=Rate(0.1))
+    def add_product(self, product: Product) -> None:
         """A product."""
 
-    @put(stock, rate=Rate(5))
-    def save_stock(self, stock: Stock) -> None:
+    @create(stock, rate=Rate(5))
+    def add_stock(self, stock: Stock) -> None:
         """What a warehouse has."""
 
     @update(sales, "ADD total :amount", upsert=True, rate=Rate(5))

@@ -92,6 +92,7 @@ class Service(DesignBase, name="saas", style="single_table"):
         critical=True,
         point_in_time_recovery=True,
         encryption="customer",
+        deletion_protection=True,
     )
     tenants = Entity(
         "tenant",

@@ -105,6 +105,8 @@ class Shop(DesignBase, name="shop", style="single_table"):
         ),
         critical=True,
         point_in_time_recovery=True,
+        deletion_protection=True,
+        encryption="managed",
     )
     customers = Entity(
         "customer",

@@ -14,11 +14,28 @@ from hashrange.toolkit.client.retries import RetryPolicy
 from hashrange.toolkit.client.transactions import Transaction
 from hashrange.toolkit.codecs.large_values import LargeValues
 from hashrange.toolkit.design.patterns import begins_with
-from hashrange.toolkit.errors import AlreadyExists, NotUnique, Throttled, TransactionFailed
+from hashrange.toolkit.errors import (
+    AlreadyExists,
+    NotFound,
+    NotUnique,
+    Throttled,
+    TransactionFailed,
+)
+from hashrange.toolkit.repository import AsyncRepository
+from hashrange.toolkit.streams.checkpoints import AsyncTableCheckpoints, MemoryCheckpoints
+from hashrange.toolkit.streams.consumer import AsyncStreamConsumer, StreamConsumer
+from hashrange.toolkit.transfers import (
+    ACCOUNTS,
+    INVENTORY,
+    ORDERS,
+    TRANSACTIONS,
+    AsyncTransactionManager,
+)
 from tests.harness.presence import there
 from tests.toolkit.test_client import KEY, SCHEMA, Failing, refusal
 from tests.toolkit.test_codecs import Bucket
 from tests.toolkit.test_examples import NOW, minutes
+from tests.toolkit.test_ready_made import create
 
 
 class Awaited:
@@ -168,3 +185,119 @@ def test_aiobotocore_itself(dynamodb_server):
             await use_shop(client)
 
     asyncio.run(session())
+
+
+def test_a_repository_is_awaited(dynamodb_client):
+    async def session():
+        store = AsyncBoundDesign(shop.Shop.design, Awaited(dynamodb_client))
+        await store.create_tables()
+        customers = AsyncRepository(store, shop.Shop.customers)
+        ann = await customers.create(shop.Customer("c1", "a@x", "Ann"))
+        assert await customers.get(customer_id="c1") == ann
+        renamed = await customers.update({"customer_id": "c1"}, name="Anna")
+        assert (renamed.name, renamed.version) == ("Anna", ann.version + 1)
+        with pytest.raises(NotFound):
+            await customers.require(customer_id="c2")
+        products = AsyncRepository(store, shop.Shop.products)
+        await products.save(shop.Product("p", "tea", "Assam", Decimal(4), 3))
+        assert [each.name async for each in products.collection(product_id="p")] == ["Assam"]
+        assert there(await products.delete(product_id="p")).name == "Assam"
+        assert await products.delete(product_id="p") is None
+
+    asyncio.run(session())
+
+
+def test_a_transfer_and_an_order_are_awaited(dynamodb_client):
+    for place in (ACCOUNTS, TRANSACTIONS, ORDERS, INVENTORY):
+        create(dynamodb_client, place.table, *place.keys)
+    for account, balance in (("a", "10"), ("b", "0")):
+        item = {"PK": {"S": f"ACCOUNT#{account}"}, "balance": {"N": balance}}
+        dynamodb_client.put_item(TableName="Accounts", Item=item)
+
+    async def session():
+        manager = AsyncTransactionManager(Awaited(dynamodb_client))
+        await manager.transfer("a", "b", 7)
+        with pytest.raises(TransactionFailed, match="insufficient funds"):
+            await manager.transfer("a", "b", 7)
+        with pytest.raises(TransactionFailed, match="not enough of product p"):
+            await manager.order("1", {}, [{"productId": "p", "quantity": 1}])
+
+    asyncio.run(session())
+    stored = dynamodb_client.scan(TableName="Accounts")["Items"]
+    assert {item["PK"]["S"]: item["balance"]["N"] for item in stored} == {
+        "ACCOUNT#a": "3",
+        "ACCOUNT#b": "7",
+    }
+
+
+def streaming(dynamodb):
+    """Return a table with a stream, and awaited clients for both."""
+    client = dynamodb.client()
+    client.create_table(
+        **SCHEMA,
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )
+    return client, Awaited(client), Awaited(dynamodb.client("dynamodbstreams"))
+
+
+def put_numbers(client, *numbers):
+    for number in numbers:
+        item = {"PK": {"S": "A"}, "SK": {"S": str(number)}}
+        client.put_item(TableName="App", Item=item)
+
+
+def test_a_consumer_awaits_handlers_and_checkpoints(dynamodb):
+    client, awaited, streams = streaming(dynamodb)
+    seen: list[str] = []
+
+    async def session(start, stop):
+        checkpoints = AsyncTableCheckpoints(awaited, "Positions")
+        if start == 0:
+            await checkpoints.create_table()
+        put_numbers(client, *range(start, stop))
+        consumer = AsyncStreamConsumer(awaited, streams, "App", checkpoints=checkpoints)
+
+        @consumer.on("INSERT")
+        async def note(change):
+            await asyncio.sleep(0)
+            seen.append(change.new["SK"])
+            if len(seen) == stop:
+                consumer.stop()
+
+        await consumer.run()
+
+    asyncio.run(session(0, 3))
+    asyncio.run(session(3, 5))
+    assert seen == ["0", "1", "2", "3", "4"]
+
+
+def test_a_cancelled_consumer_keeps_the_position_of_what_it_has_finished(dynamodb):
+    client, awaited, streams = streaming(dynamodb)
+    put_numbers(client, 0, 1, 2)
+    checkpoints = MemoryCheckpoints()
+    seen: list[str] = []
+
+    async def session():
+        consumer = AsyncStreamConsumer(awaited, streams, "App", checkpoints=checkpoints)
+        reached = asyncio.Event()
+
+        @consumer.on()
+        async def hang_at_one(change):
+            if change.new["SK"] == "1":
+                reached.set()
+                await asyncio.Event().wait()
+            seen.append(change.new["SK"])
+
+        task = asyncio.create_task(consumer.run())
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(session())
+    again = StreamConsumer(
+        dynamodb.client(), dynamodb.client("dynamodbstreams"), "App", checkpoints=checkpoints
+    )
+    again.on()(lambda change: seen.append(change.new["SK"]))
+    again.poll()
+    assert seen == ["0", "1", "2"]

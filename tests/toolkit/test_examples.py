@@ -17,6 +17,7 @@ from examples.designs import (
     social,
 )
 from hashrange.toolkit import Binding, design_to_toml, load_design
+from hashrange.toolkit.checker.check import check_design
 from hashrange.toolkit.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -64,6 +65,12 @@ def minutes(number):
 
 def all_called(made, kind):
     return {pattern.name for pattern in kind.design.patterns} - made.called == set()
+
+
+@pytest.mark.parametrize("kind", DESIGNS, ids=lambda kind: kind.design.name)
+def test_the_checker_has_nothing_to_warn_about(kind):
+    verdict = check_design(kind.design, NOW.date())
+    assert not verdict.fails("warning"), verdict.findings
 
 
 @pytest.mark.parametrize("kind", DESIGNS, ids=lambda kind: kind.design.name)
@@ -267,13 +274,13 @@ def test_order_entry(made):
     assert len(entry.employees_of_warehouse("w1").all()) == 3
     since = entry.hired_since(day, since=day + timedelta(days=1))
     assert [each.employee_id for each in since] == ["e1", "e2"]
-    entry.save_customer(order_entry.Customer("c1", "Ann", ["555"], "e2"))
+    entry.add_customer(order_entry.Customer("c1", "Ann", ["555"], "e2"))
     assert entry.customer("c1").phones == ["555"]
     assert [each.customer_id for each in entry.customers_of_representative("e2")] == ["c1"]
     for number in range(5):
         placed = day + timedelta(days=number)
         order = order_entry.Order(f"o{number}", "c1", "e2", placed, "open", number, "2026-03")
-        entry.save_order(order)
+        entry.add_order(order)
         entry.save_lines([order_entry.Line(f"o{number}", "p1", placed, number)])
         entry.add_sale("2026-Q1", f"e{number % 2}", amount=number)
     span = (day + timedelta(days=1), day + timedelta(days=3))
@@ -286,9 +293,9 @@ def test_order_entry(made):
     assert entry.close_order("o2", status="shipped").status == "shipped"
     assert [each.order_id for each in entry.open_orders("2026-03", *span)] == ["o1", "o3"]
     assert [each.quantity for each in entry.orders_of_product("p1", limit=2)] == [4, 3]
-    entry.save_product(order_entry.Product("p1", "Tea", 12))
+    entry.add_product(order_entry.Product("p1", "Tea", 12))
     for warehouse in ("w1", "w2"):
-        entry.save_stock(order_entry.Stock("p1", warehouse, 6))
+        entry.add_stock(order_entry.Stock("p1", warehouse, 6))
     assert entry.product("p1").total_stock == 12
     assert entry.stock_in_warehouse("p1", "w1").quantity == 6
     assert [each.warehouse_id for each in entry.stock_of_product("p1")] == ["w1", "w2"]

@@ -17,7 +17,8 @@ from hashrange.toolkit.streams.checkpoints import (
     MemoryCheckpoints,
     TableCheckpoints,
 )
-from hashrange.toolkit.streams.consumer import ConsumerOptions, StreamConsumer
+from hashrange.toolkit.streams.consumer import StreamConsumer
+from hashrange.toolkit.streams.reader import ConsumerOptions
 from hashrange.toolkit.streams.shards import Shard, readable
 from tests.toolkit.test_client import refusal
 

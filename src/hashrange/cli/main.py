@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from hashrange import __version__
 from hashrange.cli import completion, design, triggers
+from hashrange.cli.data import commands as data_commands
 from hashrange.config import (
     CONFIG_OPTION,
     OPTIONS,
@@ -46,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(triggers.run(given))
     if given.command == "design":
         sys.exit(design.run(given))
+    if given.command in data_commands.NAMES:
+        sys.exit(data_commands.run(given))
     if given.command in ("check", "repair"):
         sys.exit(_maintain(given.command, given.directory))
     if given.command == "completion":
@@ -85,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
             _add_flag(command, option)
     triggers.add_commands(commands)
     design.add_commands(commands)
+    data_commands.add_commands(commands)
     for name, purpose in _MAINTENANCE.items():
         command = commands.add_parser(name, help=purpose, description=purpose.capitalize() + ".")
         command.add_argument("directory", metavar="DIR", help="data directory of a stopped server")

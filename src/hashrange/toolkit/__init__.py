@@ -92,13 +92,18 @@ if TYPE_CHECKING:
     from hashrange.toolkit.migrations.estimates import Estimate as Estimate
     from hashrange.toolkit.migrations.estimates import Prices as Prices
     from hashrange.toolkit.migrations.migration import Migration as Migration
+    from hashrange.toolkit.repository import AsyncRepository as AsyncRepository
     from hashrange.toolkit.repository import Repository as Repository
     from hashrange.toolkit.streams.changes import Change as Change
+    from hashrange.toolkit.streams.checkpoints import AsyncCheckpoints as AsyncCheckpoints
+    from hashrange.toolkit.streams.checkpoints import AsyncTableCheckpoints as AsyncTableCheckpoints
     from hashrange.toolkit.streams.checkpoints import FileCheckpoints as FileCheckpoints
     from hashrange.toolkit.streams.checkpoints import MemoryCheckpoints as MemoryCheckpoints
     from hashrange.toolkit.streams.checkpoints import TableCheckpoints as TableCheckpoints
-    from hashrange.toolkit.streams.consumer import ConsumerOptions as ConsumerOptions
+    from hashrange.toolkit.streams.consumer import AsyncStreamConsumer as AsyncStreamConsumer
     from hashrange.toolkit.streams.consumer import StreamConsumer as StreamConsumer
+    from hashrange.toolkit.streams.reader import ConsumerOptions as ConsumerOptions
+    from hashrange.toolkit.transfers import AsyncTransactionManager as AsyncTransactionManager
     from hashrange.toolkit.transfers import Place as Place
     from hashrange.toolkit.transfers import TransactionManager as TransactionManager
 
@@ -200,18 +205,25 @@ _HOMES: Final = {
         "Prices",
     ),
     "migrations.migration": ("Migration",),
-    "repository": ("Repository",),
+    "repository": (
+        "AsyncRepository",
+        "Repository",
+    ),
     "streams.changes": ("Change",),
     "streams.checkpoints": (
+        "AsyncCheckpoints",
+        "AsyncTableCheckpoints",
         "FileCheckpoints",
         "MemoryCheckpoints",
         "TableCheckpoints",
     ),
     "streams.consumer": (
-        "ConsumerOptions",
+        "AsyncStreamConsumer",
         "StreamConsumer",
     ),
+    "streams.reader": ("ConsumerOptions",),
     "transfers": (
+        "AsyncTransactionManager",
         "Place",
         "TransactionManager",
     ),

@@ -1,6 +1,7 @@
 """Two transactions that applications write again and again: a transfer, an order with inventory.
 
 Both raise TransactionFailed, whose reasons say in words which step could not be carried out.
+`AsyncTransactionManager` is the same on a client of aiobotocore.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, final
 
+from hashrange.toolkit.client.async_driver import AsyncDriver
 from hashrange.toolkit.client.drivers import SyncDriver
 from hashrange.toolkit.client.plans import Plan
 from hashrange.toolkit.client.retries import DEFAULT_POLICY, RetryPolicy
@@ -39,19 +41,15 @@ ORDERS: Final = Place("Orders", {"PK": "ORDER#{id}"})
 INVENTORY: Final = Place("Inventory", {"PK": "PRODUCT#{id}"})
 
 
-@final
-class TransactionManager:
-    """Transfers and orders, on a boto3 client. The places say where the items are."""
+class TransactionPlans:
+    """The plans of transfers and orders, for any driver. The places say where the items are."""
 
     def __init__(
         self,
-        client: Any,
-        *,
         places: Mapping[str, Place] | None = None,
         policy: RetryPolicy = DEFAULT_POLICY,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._driver = client if isinstance(client, SyncDriver) else SyncDriver(client)
         self._places = {
             "accounts": ACCOUNTS,
             "transactions": TRANSACTIONS,
@@ -62,21 +60,10 @@ class TransactionManager:
         self._policy = policy
         self._clock = clock
 
-    def transfer(
-        self, from_account: str, to_account: str, amount: int | Decimal, transfer_id: str = ""
-    ) -> str:
-        """Move an amount from one account to another; return the id of the transfer.
-
-        With the same `transfer_id`, a transfer happens at most once.
-        """
-        identity = transfer_id or str(uuid.uuid4())
-        self._driver.run(self.transfer_plan(from_account, to_account, amount, identity))
-        return identity
-
     def transfer_plan(
         self, from_account: str, to_account: str, amount: int | Decimal, transfer_id: str
     ) -> Plan[None]:
-        """The plan of a transfer, for any driver."""
+        """The plan of a transfer."""
         if amount <= 0:
             raise DesignError("only a positive amount can be transferred")
         if from_account == to_account:
@@ -118,19 +105,10 @@ class TransactionManager:
         )
         return transaction.plan()
 
-    def order(
-        self, order_id: str, order: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """Write an order and take its products from the inventory, all or nothing.
-
-        Each line has `productId` and `quantity`; lines of the same product are added up.
-        """
-        self._driver.run(self.order_plan(order_id, order, lines))
-
     def order_plan(
         self, order_id: str, order: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
     ) -> Plan[None]:
-        """The plan of an order, for any driver."""
+        """The plan of an order."""
         orders, inventory = self._places["orders"], self._places["inventory"]
         quantities: dict[str, int | Decimal] = {}
         for line in lines:
@@ -156,3 +134,69 @@ class TransactionManager:
                 message=f"not enough of product {product}",
             )
         return transaction.plan()
+
+
+@final
+class TransactionManager(TransactionPlans):
+    """Transfers and orders, on a boto3 client."""
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        places: Mapping[str, Place] | None = None,
+        policy: RetryPolicy = DEFAULT_POLICY,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        super().__init__(places, policy, clock)
+        self._driver = client if isinstance(client, SyncDriver) else SyncDriver(client)
+
+    def transfer(
+        self, from_account: str, to_account: str, amount: int | Decimal, transfer_id: str = ""
+    ) -> str:
+        """Move an amount from one account to another; return the id of the transfer.
+
+        With the same `transfer_id`, a transfer happens at most once.
+        """
+        identity = transfer_id or str(uuid.uuid4())
+        self._driver.run(self.transfer_plan(from_account, to_account, amount, identity))
+        return identity
+
+    def order(
+        self, order_id: str, order: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Write an order and take its products from the inventory, all or nothing.
+
+        Each line has `productId` and `quantity`; lines of the same product are added up.
+        """
+        self._driver.run(self.order_plan(order_id, order, lines))
+
+
+@final
+class AsyncTransactionManager(TransactionPlans):
+    """Transfers and orders, awaited, on a client of aiobotocore; see TransactionManager."""
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        places: Mapping[str, Place] | None = None,
+        policy: RetryPolicy = DEFAULT_POLICY,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        super().__init__(places, policy, clock)
+        self._driver = client if isinstance(client, AsyncDriver) else AsyncDriver(client)
+
+    async def transfer(
+        self, from_account: str, to_account: str, amount: int | Decimal, transfer_id: str = ""
+    ) -> str:
+        """Move an amount from one account to another; return the id of the transfer."""
+        identity = transfer_id or str(uuid.uuid4())
+        await self._driver.run(self.transfer_plan(from_account, to_account, amount, identity))
+        return identity
+
+    async def order(
+        self, order_id: str, order: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Write an order and take its products from the inventory, all or nothing."""
+        await self._driver.run(self.order_plan(order_id, order, lines))

@@ -6,11 +6,12 @@ Concurrency of `Together` is tasks. A plan that fails cancels the others of its 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar, final
 
 from hashrange.toolkit.client.pages import Page, PageWalk, Source, item_walk_bounds, walk
-from hashrange.toolkit.client.plans import Call, Pause, Plan, Request
+from hashrange.toolkit.client.plans import Call, Invoke, Pause, Plan, Request
 
 Result = TypeVar("Result")
 Content = TypeVar("Content")
@@ -37,7 +38,7 @@ class AsyncDriver:
             while True:
                 try:
                     answer = await self._answer(request)
-                except Exception as error:  # noqa: BLE001 - the plan decides what it means
+                except BaseException as error:  # noqa: BLE001 - the plan decides what it means
                     request = plan.throw(error)
                 else:
                     request = plan.send(answer)
@@ -56,6 +57,9 @@ class AsyncDriver:
             return answer
         if isinstance(request, Pause):
             return await self._sleep(request.seconds)
+        if isinstance(request, Invoke):
+            answer = request.function(*request.arguments)
+            return await answer if inspect.isawaitable(answer) else answer
         return await self._together(request.plans, request.width)
 
     async def _together(self, plans: Any, width: int) -> list[Any]:

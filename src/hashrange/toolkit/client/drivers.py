@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, final
 
-from hashrange.toolkit.client.plans import Call, Pause, Plan, Request
+from hashrange.toolkit.client.plans import Call, Invoke, Pause, Plan, Request
 
 Result = TypeVar("Result")
 
@@ -43,7 +43,7 @@ class SyncDriver:
             while True:
                 try:
                     answer = self._answer(request)
-                except Exception as error:  # noqa: BLE001 - the plan decides what it means
+                except BaseException as error:  # noqa: BLE001 - the plan decides what it means
                     request = plan.throw(error)
                 else:
                     request = plan.send(answer)
@@ -62,6 +62,8 @@ class SyncDriver:
             return answer
         if isinstance(request, Pause):
             return self._sleep(request.seconds)
+        if isinstance(request, Invoke):
+            return request.function(*request.arguments)
         if len(request.plans) == 1:
             return [self.run(request.plans[0])]
         from concurrent.futures import ThreadPoolExecutor  # rarely needed, slow to import

@@ -1,12 +1,13 @@
 """Plans: operations as generators that do no I/O themselves.
 
-A plan yields a `Call`, a `Pause` or `Together`. The driver carries it out and sends back what
-came of it, or throws the exception into the plan. What the plan returns is the result.
+A plan yields a `Call`, a `Pause`, an `Invoke` or `Together`. The driver carries it out and sends
+back what came of it, or throws the exception into the plan, interruptions and cancellations
+included. What the plan returns is the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
@@ -38,6 +39,15 @@ class Pause:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Invoke:
+    """Call a function of the application; an asynchronous driver awaits an awaitable result."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Together:
     """Run plans at the same time, at most `width` of them; answered with the list of results."""
 
@@ -45,7 +55,7 @@ class Together:
     width: int = 8
 
 
-Request = Call | Pause | Together
+Request = Call | Pause | Invoke | Together
 Plan = Generator[Request, Any, Result]
 
 

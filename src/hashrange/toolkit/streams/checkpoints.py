@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, final
 
+from hashrange.toolkit.client.async_tables import AsyncTableClient
 from hashrange.toolkit.client.drivers import SyncDriver
 from hashrange.toolkit.client.tables import TableClient
 
@@ -32,6 +33,16 @@ class Checkpoints(Protocol):
     def forget(self, stream: str, shard: str) -> None:
         """Drop a shard that no longer exists."""
         ...
+
+
+class AsyncCheckpoints(Protocol):
+    """Keeps positions, with methods that are awaited."""
+
+    async def load(self, stream: str) -> Mapping[str, str]: ...
+
+    async def save(self, stream: str, shard: str, position: str) -> None: ...
+
+    async def forget(self, stream: str, shard: str) -> None: ...
 
 
 @final
@@ -96,16 +107,7 @@ class TableCheckpoints:
 
     def create_table(self) -> None:
         """Create the table for positions."""
-        names = ("stream", "shard")
-        self._table.driver.client.create_table(
-            TableName=self._table.name,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[
-                {"AttributeName": name, "KeyType": kind}
-                for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
-            ],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        )
+        self._table.driver.client.create_table(**_table_of_positions(self._table.name))
 
     def load(self, stream: str) -> Mapping[str, str]:
         items = self._table.query({"stream": stream}, consistent=True)
@@ -116,3 +118,38 @@ class TableCheckpoints:
 
     def forget(self, stream: str, shard: str) -> None:
         self._table.delete({"stream": stream, "shard": shard})
+
+
+@final
+class AsyncTableCheckpoints:
+    """Positions in a DynamoDB table, as TableCheckpoints keeps them, on a client of aiobotocore."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._table = AsyncTableClient(client, table)
+
+    async def create_table(self) -> None:
+        """Create the table for positions."""
+        await self._table.driver.client.create_table(**_table_of_positions(self._table.name))
+
+    async def load(self, stream: str) -> Mapping[str, str]:
+        items = self._table.query({"stream": stream}, consistent=True)
+        return {item["shard"]: item["position"] async for item in items}
+
+    async def save(self, stream: str, shard: str, position: str) -> None:
+        await self._table.put({"stream": stream, "shard": shard, "position": position})
+
+    async def forget(self, stream: str, shard: str) -> None:
+        await self._table.delete({"stream": stream, "shard": shard})
+
+
+def _table_of_positions(name: str) -> dict[str, Any]:
+    names = ("stream", "shard")
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [
+            {"AttributeName": each, "KeyType": kind}
+            for each, kind in zip(names, ("HASH", "RANGE"), strict=True)
+        ],
+        "AttributeDefinitions": [{"AttributeName": each, "AttributeType": "S"} for each in names],
+    }
