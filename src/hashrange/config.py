@@ -31,6 +31,21 @@ _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
+# Settings that say something about a Cassandra cluster.
+_CLUSTER_FIELDS: Final = (
+    "contact_points",
+    "cassandra_port",
+    "keyspace",
+    "replication",
+    "datacenter",
+    "cassandra_user",
+    "cassandra_password_file",
+    "cassandra_ca",
+    "table_shards",
+    "allow_periodic_commit_log",
+)
+
+
 class SettingsError(Exception):
     """A setting cannot be used; the message says which and why, for people."""
 
@@ -75,6 +90,40 @@ OPTIONS: Final = (
     Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
+    Option(
+        "engine",
+        Kind.TEXT,
+        "where the data is kept: 'sqlite' in data-dir, 'cassandra' in a cluster",
+        choices=("sqlite", "cassandra"),
+    ),
+    Option(
+        "contact-points",
+        Kind.TEXTS,
+        "address of a Cassandra node to begin with; may be repeated",
+        pattern=_NAME,
+        example="10.0.0.1",
+    ),
+    Option("cassandra-port", Kind.COUNT, "port of the Cassandra nodes", lowest=1, highest=65535),
+    Option("keyspace", Kind.TEXT, "keyspace in Cassandra; made if it is not there"),
+    Option("replication", Kind.COUNT, "replicas that Cassandra keeps", lowest=1, highest=9),
+    Option("datacenter", Kind.TEXT, "data centre of the Cassandra nodes to use"),
+    Option("cassandra-user", Kind.TEXT, "user to log in to Cassandra with"),
+    Option("cassandra-password-file", Kind.PATH, "file with the password of that user"),
+    Option(
+        "cassandra-ca", Kind.PATH, "certificates that sign those of the nodes; turns on TLS to them"
+    ),
+    Option(
+        "table-shards",
+        Kind.COUNT,
+        "partitions in Cassandra that a new table is spread over",
+        lowest=1,
+        highest=4096,
+    ),
+    Option(
+        "allow-periodic-commit-log",
+        Kind.SWITCH,
+        "accept Cassandra nodes that acknowledge writes before they are on disk",
+    ),
     Option(
         "workers",
         Kind.COUNT,
@@ -149,6 +198,17 @@ class Settings:
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
     in_memory: bool = False
+    engine: Literal["sqlite", "cassandra"] = "sqlite"
+    contact_points: tuple[str, ...] = ()
+    cassandra_port: int = 9042
+    keyspace: str = "hashrange"
+    replication: int = 3
+    datacenter: str = ""
+    cassandra_user: str = ""
+    cassandra_password_file: Path | None = None
+    cassandra_ca: Path | None = None
+    table_shards: int = 16
+    allow_periodic_commit_log: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
@@ -175,6 +235,11 @@ class Settings:
     def is_guarded(self) -> bool:
         """Whether signatures are verified."""
         return self.auth or self.credentials is not None
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether the data is in a Cassandra cluster."""
+        return self.engine == "cassandra"
 
 
 def default_of(option: Option) -> object:
@@ -205,7 +270,8 @@ def _workers_that_suit(settings: Settings) -> int:
     By measurement: a second one on two cores answers 1.2 to 1.7 times as many reads and 0.9 to 1.3
     times as many writes. Only Linux spreads connections over processes that share a port.
     """
-    if settings.in_memory or sys.platform != "linux":
+    # Workers on one cluster would compete for its shards; see docs/guides/cluster.md.
+    if settings.in_memory or settings.is_clustered or sys.platform != "linux":
         return 1
     return min(len(os.sched_getaffinity(0)), _WORKERS_SUITING_MAX)
 
@@ -226,7 +292,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file"):
+    for name in ("data_dir", "credentials", "key_file", "cassandra_password_file", "cassandra_ca"):
         if name in values:
             # A path in a file is meant from where the file is, not from where the server starts.
             values[name] = path.absolute().parent / values[name]
@@ -337,11 +403,41 @@ def _check_contradictions(source: Mapping[str, Any]) -> None:
     """Refuse what one and the same source cannot mean."""
     if source.get("in_memory") and "data_dir" in source:
         raise SettingsError("in-memory keeps nothing on disk: leave out either it or data-dir.")
+    if source.get("engine") == "cassandra":
+        for name in ("in_memory", "data_dir", "durability"):
+            if name in source:
+                raise SettingsError(f"{name.replace('_', '-')} says nothing to engine cassandra.")
     if source.get("realistic") and "table_delay" in source:
         raise SettingsError("realistic brings its own delays: leave out either it or table-delay.")
 
 
+def _check_cluster(settings: Settings) -> None:
+    """Refuse settings of a cluster without one, and a cluster that cannot be found."""
+    if not settings.is_clustered:
+        plain = Settings()
+        for name in _CLUSTER_FIELDS:
+            if getattr(settings, name) != getattr(plain, name):
+                raise SettingsError(f"{name.replace('_', '-')} is for --engine cassandra only.")
+        return
+    if settings.in_memory:
+        raise SettingsError("in-memory and engine cassandra exclude each other.")
+    if not settings.contact_points:
+        raise SettingsError("engine cassandra needs contact-points, addresses of Cassandra nodes.")
+    if not re.fullmatch("[a-z][a-z0-9_]{0,47}", settings.keyspace):
+        raise SettingsError(
+            "keyspace is at most 48 lower-case letters, digits and underscores, "
+            f"beginning with a letter, not {settings.keyspace!r}."
+        )
+    if bool(settings.cassandra_user) != bool(settings.cassandra_password_file):
+        raise SettingsError("cassandra-user and cassandra-password-file need each other.")
+    if settings.is_guarded and settings.key_file is None:
+        raise SettingsError(
+            "On a cluster, give --key-file: all processes need the same key for secrets."
+        )
+
+
 def _check_agreement(settings: Settings) -> None:
+    _check_cluster(settings)
     if settings.in_memory and settings.workers > 1:
         raise SettingsError("in-memory needs a single worker: processes do not share memory.")
     if not is_loopback(settings.host) and not settings.is_guarded and not settings.insecure:

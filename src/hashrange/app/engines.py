@@ -13,6 +13,7 @@ from hashrange.engine.sqlite.engine import (
     acquire_directory,
     wait_for_workers,
 )
+from hashrange.errors import EngineError
 
 
 class StartError(Exception):
@@ -21,13 +22,13 @@ class StartError(Exception):
 
 def wait_for_last_server(settings: Settings) -> None:
     """Wait until a server that was killed has let go of the data and of its port."""
-    if not settings.in_memory:
+    if not settings.in_memory and not settings.is_clustered:
         wait_for_workers(settings.data_dir)
 
 
 def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     """Make sure the data is there and nobody else's; done once, before any process opens it."""
-    if settings.in_memory:
+    if settings.in_memory or settings.is_clustered:
         return nullcontext()
     try:
         lock = acquire_directory(settings.data_dir)
@@ -42,6 +43,8 @@ def open_engine(settings: Settings) -> Engine:
     """Return the engine the settings ask for."""
     if settings.in_memory:
         return MemoryEngine()
+    if settings.is_clustered:
+        return _open_cassandra(settings)
     try:
         return SqliteEngine.open(
             settings.data_dir,
@@ -49,4 +52,31 @@ def open_engine(settings: Settings) -> Engine:
             writes_together=settings.workers > 1,
         )
     except DataDirectoryError as error:
+        raise StartError(str(error)) from error
+
+
+def _open_cassandra(settings: Settings) -> Engine:
+    """Connect to the cluster; the driver is imported by those who use one."""
+    try:
+        from hashrange.engine.cassandra.engine import Access, CassandraEngine, Demands
+    except ImportError as error:
+        raise StartError(
+            f"Engine cassandra needs its driver ({error}): pip install 'hashrange[cassandra]'"
+        ) from error
+    password = settings.cassandra_password_file
+    try:
+        return CassandraEngine.open(
+            Access(
+                contact_points=settings.contact_points,
+                port=settings.cassandra_port,
+                datacenter=settings.datacenter,
+                user=settings.cassandra_user,
+                password="" if password is None else password.read_text().strip(),
+                certificate_authority=settings.cassandra_ca,
+            ),
+            settings.keyspace,
+            Demands(settings.replication, settings.allow_periodic_commit_log),
+            shards=settings.table_shards,
+        )
+    except (EngineError, OSError) as error:
         raise StartError(str(error)) from error
