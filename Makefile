@@ -21,7 +21,7 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
 	bench bench-peers conformance differential clients clients-go clients-java faults clean \
-	toolkit-servers toolkit-pyright supported-python wheel
+	toolkit-servers toolkit-pyright supported-python wheel cassandra cassandra-stop test-cassandra cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -134,6 +134,20 @@ toolkit-pyright: $(READY) ## Check the types of the toolkit's examples with pyri
 wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
 	@rm -rf build
 	$(BIN)/python -m tests.wheel
+
+# Jars come from Maven Central, once; data is in .cassandra. Another number of nodes: NODES=3
+NODES ?= 1
+cassandra: $(READY) ## Start Cassandra on loopback addresses (needs Java 17 and Maven): make cassandra NODES=3
+	$(BIN)/python -m tests.cassandra_nodes start $(NODES)
+
+cassandra-stop: $(READY) ## Stop the Cassandra nodes that were started here
+	$(BIN)/python -m tests.cassandra_nodes stop
+
+test-cassandra: $(READY) ## Run the engine's contract and the server's suites on Cassandra (Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes.suites $(ARGS)
+
+cluster: $(READY) ## Run three Cassandra nodes and two servers on ports 8000 and 8001 (Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes.cluster $(ARGS)
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))

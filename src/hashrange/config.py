@@ -32,7 +32,7 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
 # Settings that say something about a Cassandra cluster.
-_CLUSTER_FIELDS: Final = (
+CLUSTER_FIELDS: Final = (
     "contact_points",
     "cassandra_port",
     "keyspace",
@@ -72,7 +72,7 @@ class Option:
     choices: tuple[str, ...] = ()
     lowest: int = 0
     highest: int = 1_000_000
-    # What each of several texts looks like, and an example of it.
+    # What the text, or each of several, looks like, and an example of it.
     pattern: str = ""
     example: str = ""
 
@@ -104,7 +104,13 @@ OPTIONS: Final = (
         example="10.0.0.1",
     ),
     Option("cassandra-port", Kind.COUNT, "port of the Cassandra nodes", lowest=1, highest=65535),
-    Option("keyspace", Kind.TEXT, "keyspace in Cassandra; made if it is not there"),
+    Option(
+        "keyspace",
+        Kind.TEXT,
+        "keyspace in Cassandra; made if it is not there",
+        pattern="[a-z][a-z0-9_]{0,47}",
+        example="hashrange_2",
+    ),
     Option("replication", Kind.COUNT, "replicas that Cassandra keeps", lowest=1, highest=9),
     Option("datacenter", Kind.TEXT, "data centre of the Cassandra nodes to use"),
     Option("cassandra-user", Kind.TEXT, "user to log in to Cassandra with"),
@@ -350,6 +356,8 @@ def _parse(option: Option, value: object, shown: str) -> object:
         raise SettingsError(f"{shown} needs a text, not {value!r}.")
     if option.choices and value not in option.choices:
         raise SettingsError(f"{shown} is one of {', '.join(option.choices)}, not {value!r}.")
+    if option.pattern and not re.fullmatch(option.pattern, value):
+        raise SettingsError(f"{shown} looks like {option.example}, not {value!r}.")
     if option.kind is Kind.PATH:
         return Path(value)
     return value
@@ -415,7 +423,7 @@ def _check_cluster(settings: Settings) -> None:
     """Refuse settings of a cluster without one, and a cluster that cannot be found."""
     if not settings.is_clustered:
         plain = Settings()
-        for name in _CLUSTER_FIELDS:
+        for name in CLUSTER_FIELDS:
             if getattr(settings, name) != getattr(plain, name):
                 raise SettingsError(f"{name.replace('_', '-')} is for --engine cassandra only.")
         return
@@ -423,11 +431,6 @@ def _check_cluster(settings: Settings) -> None:
         raise SettingsError("in-memory and engine cassandra exclude each other.")
     if not settings.contact_points:
         raise SettingsError("engine cassandra needs contact-points, addresses of Cassandra nodes.")
-    if not re.fullmatch("[a-z][a-z0-9_]{0,47}", settings.keyspace):
-        raise SettingsError(
-            "keyspace is at most 48 lower-case letters, digits and underscores, "
-            f"beginning with a letter, not {settings.keyspace!r}."
-        )
     if bool(settings.cassandra_user) != bool(settings.cassandra_password_file):
         raise SettingsError("cassandra-user and cassandra-password-file need each other.")
     if settings.is_guarded and settings.key_file is None:

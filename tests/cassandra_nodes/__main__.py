@@ -5,40 +5,12 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import time
 
 from tests.cassandra_nodes.configuration import Nodes
-from tests.cassandra_nodes.node import (
-    Node,
-    NodeError,
-    all_nodes,
-    drop_namespaces,
-    fetch_jars,
-    make_namespaces,
-)
+from tests.cassandra_nodes.node import Node, NodeError, all_nodes, drop_namespaces
+from tests.cassandra_nodes.starting import say, start
 
 SIGNALS = {"kill": signal.SIGKILL, "pause": signal.SIGSTOP, "resume": signal.SIGCONT}
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-def start(nodes: Nodes) -> None:
-    """Start an empty cluster, node by node."""
-    fetch_jars()
-    for node in all_nodes():
-        node.stop()
-    if nodes.namespaces:
-        make_namespaces(nodes.count)
-    began = time.monotonic()
-    for number in range(1, nodes.count + 1):
-        node = Node(number)
-        node.prepare(nodes)
-        node.start()
-        node.wait()
-        say(f"node {number} at {node.address}: up after {time.monotonic() - began:.0f} s")
 
 
 def main() -> None:

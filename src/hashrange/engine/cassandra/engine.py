@@ -110,7 +110,9 @@ class CassandraEngine:
         try:
             check_nodes(session, keyspace, demands)
             create_schema(session, keyspace, demands.replication_of(session))
-            return cls(Link(session, Counts()), Statements(session), shards=shards, prefix=prefix)
+            return cls(
+                Link(session, Counts()), Statements(session, keyspace), shards=shards, prefix=prefix
+            )
         except Exception:
             session.cluster.shutdown()
             raise
@@ -197,11 +199,11 @@ class CassandraEngine:
         batch = BatchStatement(BatchType.UNLOGGED)
         for shard, key, value, version in rows:
             if value is None:
-                values = (version, space, shard, number, key)
-                batch.add(self._statements.merge_delete.bind(values))
+                gone = (version, space, shard, number, key)
+                batch.add(self._statements.merge_delete.bind(gone))
             else:
-                values = (space, shard, number, key, value, version)
-                batch.add(self._statements.merge_put.bind(values))
+                row = (space, shard, number, key, value, version)
+                batch.add(self._statements.merge_put.bind(row))
         await self._link.read(batch, QUORUM)
 
     async def fence(self, space: str, shards: int, version: int) -> None:
@@ -304,7 +306,7 @@ class _Prefixed:
         self._decision = decision
         self._prefix = prefix
         self.fences: Sequence[Fence] = [(prefix + space, n) for space, n in decision.fences]
-        self.keys: Sequence[RowKey] = [(prefix + store, *rest) for store, *rest in decision.keys]
+        self.keys: Sequence[RowKey] = [(prefix + key[0], *key[1:]) for key in decision.keys]
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         plain, prefix = self._decision.decide(rows), self._prefix

@@ -48,20 +48,21 @@ TABLES: Final = {
 }
 
 _WHERE: Final = "WHERE space = ? AND shard = ?"
-_RANGE: Final = f"SELECT key, value FROM rows {_WHERE} AND store = ? AND key >= ? AND key < ?"
 
 
 def create_schema(session: Session, keyspace: str, replication: str) -> None:
     """Create what is missing, and refuse a keyspace of another version."""
     session.execute(f"CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication}")
-    session.set_keyspace(keyspace)
     for name, (columns, options) in TABLES.items():
         table_id = uuid.uuid5(uuid.NAMESPACE_OID, f"hashrange {FORMAT} {keyspace} {name}")
         session.execute(
-            f"CREATE TABLE IF NOT EXISTS {name} ({columns}) WITH id = '{table_id}' AND {options}"
+            f"CREATE TABLE IF NOT EXISTS {keyspace}.{name} ({columns}) "
+            f"WITH id = '{table_id}' AND {options}"
         )
-    session.execute(f"INSERT INTO format (name, version) VALUES ('format', {FORMAT}) IF NOT EXISTS")
-    found = session.execute("SELECT version FROM format WHERE name = 'format'").one()
+    session.execute(
+        f"INSERT INTO {keyspace}.format (name, version) VALUES ('format', {FORMAT}) IF NOT EXISTS"
+    )
+    found = session.execute(f"SELECT version FROM {keyspace}.format WHERE name = 'format'").one()
     if found is not None and found[0] != FORMAT:
         raise EngineError(
             f"Keyspace {keyspace} has format {found[0]}, and this version of Hashrange knows "
@@ -73,43 +74,50 @@ def create_schema(session: Session, keyspace: str, replication: str) -> None:
 class Statements:
     """All prepared statements."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, keyspace: str) -> None:
         def prepare(text: str) -> Any:
-            return session.prepare(text)
+            """Prepare a statement; names of tables in braces get the keyspace."""
+            return session.prepare(text.replace("{", f"{keyspace}.").replace("}", ""))
+
+        key_range = (
+            f"SELECT key, value FROM {{rows}} {_WHERE} AND store = ? AND key >= ? AND key < ?"
+        )
 
         self.read_keys = prepare(
-            f"SELECT store, key, value, n FROM rows {_WHERE} AND (store, key) IN ?"
+            f"SELECT store, key, value, n FROM {{rows}} {_WHERE} AND (store, key) IN ?"
         )
-        self.read_up = prepare(f"{_RANGE} LIMIT ?")
-        self.read_down = prepare(f"{_RANGE} ORDER BY store DESC, key DESC LIMIT ?")
+        self.read_up = prepare(f"{key_range} LIMIT ?")
+        self.read_down = prepare(f"{key_range} ORDER BY store DESC, key DESC LIMIT ?")
         self.move_head = prepare(
-            f"UPDATE rows SET value = ?, n = ? {_WHERE} AND store = 0 AND key = 0x00 IF n = ?"
+            f"UPDATE {{rows}} SET value = ?, n = ? {_WHERE} AND store = 0 AND key = 0x00 IF n = ?"
         )
         self.put = prepare(
-            "INSERT INTO rows (space, shard, store, key, value, n) VALUES (?, ?, ?, ?, ?, ?)"
+            "INSERT INTO {rows} (space, shard, store, key, value, n) VALUES (?, ?, ?, ?, ?, ?)"
         )
-        self.delete = prepare(f"DELETE FROM rows {_WHERE} AND store = ? AND key = ?")
-        self.delete_store = prepare(f"DELETE FROM rows {_WHERE} AND store = ?")
+        self.delete = prepare(f"DELETE FROM {{rows}} {_WHERE} AND store = ? AND key = ?")
+        self.delete_store = prepare(f"DELETE FROM {{rows}} {_WHERE} AND store = ?")
         self.merge_put = prepare(
-            "INSERT INTO rows (space, shard, store, key, value, n) VALUES (?, ?, ?, ?, ?, 0) "
+            "INSERT INTO {rows} (space, shard, store, key, value, n) VALUES (?, ?, ?, ?, ?, 0) "
             "USING TIMESTAMP ?"
         )
         self.merge_delete = prepare(
-            f"DELETE FROM rows USING TIMESTAMP ? {_WHERE} AND store = ? AND key = ?"
+            f"DELETE FROM {{rows}} USING TIMESTAMP ? {_WHERE} AND store = ? AND key = ?"
         )
-        self.read_space = prepare("SELECT stores, n FROM spaces WHERE space = ?")
-        self.change_space = prepare("UPDATE spaces SET stores = ?, n = ? WHERE space = ? IF n = ?")
+        self.read_space = prepare("SELECT stores, n FROM {spaces} WHERE space = ?")
+        self.change_space = prepare(
+            "UPDATE {spaces} SET stores = ?, n = ? WHERE space = ? IF n = ?"
+        )
         self.take_lease = prepare(
-            "INSERT INTO leases (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?"
+            "INSERT INTO {leases} (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?"
         )
         self.renew_lease = prepare(
-            "UPDATE leases USING TTL ? SET holder = ? WHERE name = ? IF holder = ?"
+            "UPDATE {leases} USING TTL ? SET holder = ? WHERE name = ? IF holder = ?"
         )
-        self.release_lease = prepare("DELETE FROM leases WHERE name = ? IF holder = ?")
+        self.release_lease = prepare("DELETE FROM {leases} WHERE name = ? IF holder = ?")
         self.signal = prepare(
-            "INSERT INTO signals (kind, space, shard, mark) VALUES (?, ?, ?, ?) USING TTL ?"
+            "INSERT INTO {signals} (kind, space, shard, mark) VALUES (?, ?, ?, ?) USING TTL ?"
         )
-        self.read_signals = prepare("SELECT space, shard, mark FROM signals WHERE kind = ?")
-        self.add_chore = prepare("INSERT INTO chores (kind, space, store) VALUES (0, ?, ?)")
-        self.read_chores = prepare("SELECT space, store FROM chores WHERE kind = 0 LIMIT 100")
-        self.end_chore = prepare("DELETE FROM chores WHERE kind = 0 AND space = ? AND store = ?")
+        self.read_signals = prepare("SELECT space, shard, mark FROM {signals} WHERE kind = ?")
+        self.add_chore = prepare("INSERT INTO {chores} (kind, space, store) VALUES (0, ?, ?)")
+        self.read_chores = prepare("SELECT space, store FROM {chores} WHERE kind = 0 LIMIT 100")
+        self.end_chore = prepare("DELETE FROM {chores} WHERE kind = 0 AND space = ? AND store = ?")

@@ -7,13 +7,20 @@ ballots from competing. Reads ask a second replica when the first one is slow.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, ExecutionProfile, NoHostAvailable, Session
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+    Session,
+)
 from cassandra.policies import (
     ConstantReconnectionPolicy,
     ConstantSpeculativeExecutionPolicy,
@@ -51,6 +58,8 @@ class Access:
 
 def connect(access: Access) -> Session:
     """Return a session on no keyspace yet."""
+    # The driver tells of every host and profile; what matters reaches users as errors.
+    logging.getLogger("cassandra").setLevel(logging.ERROR)
     cluster = Cluster(
         list(access.contact_points),
         port=access.port,
@@ -101,8 +110,6 @@ def _profiles(datacenter: str) -> dict[object, ExecutionProfile]:
 
     one = ConsistencyLevel.LOCAL_ONE
     quorum = ConsistencyLevel.LOCAL_QUORUM
-    from cassandra.cluster import EXEC_PROFILE_DEFAULT
-
     return {
         EXEC_PROFILE_DEFAULT: profile(quorum, 60.0, speculative=False),
         ONE: profile(one, 3.0, speculative=True),
