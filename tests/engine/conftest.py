@@ -15,6 +15,7 @@ from hashrange.engine.memory.cluster import ClusterMemoryEngine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
 from tests.harness.cassandra import cassandra_engine
+from tests.harness.played_cassandra import PlayedCassandra
 
 TEST_SECONDS_MAX = 30
 
@@ -27,6 +28,7 @@ ENGINES = [
     "sqlite-relaxed",
     "sqlite-together",
     "sqlite-together-in-thread",
+    "cassandra-played",
 ]
 
 
@@ -45,6 +47,9 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         return
     if request.param == "cluster":
         yield ClusterMemoryEngine()
+        return
+    if request.param == "cassandra-played":
+        yield PlayedCassandra(no_answer=0.1).engine()
         return
     if request.param == "cassandra":
         yield cassandra_engine(request.config.getoption("--cassandra"))

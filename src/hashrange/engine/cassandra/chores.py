@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final, final
 
-from cassandra.query import BatchStatement, BatchType
-
+from hashrange.engine.cassandra.group_commit import batch_of
 from hashrange.engine.cassandra.link import Link, NoAnswer
 from hashrange.engine.cassandra.row_reads import RowReads
 from hashrange.engine.cassandra.schema import Statements
@@ -59,15 +58,10 @@ class Chores:
         for _ in range(_ATTEMPTS_MAX):
             step = Step(place, await self._reads.view(place, set(_META), SERIAL))
             step.finish(os.urandom(8), self._stores.is_gone)
-            batch = BatchStatement(BatchType.UNLOGGED)
-            head, n = step.head, step.head.step
-            values = (head.pack(), n, *place, step.expected or None)
-            batch.add(self._statements.move_head.bind(values))
-            books = (*place, META_STORE, BOOKS_KEY, step.books.pack(), n)
-            batch.add(self._statements.put.bind(books))
-            batch.add(self._statements.delete_store.bind((*place, number)))
+            batch = batch_of(step, self._statements)
+            batch.append(self._statements.delete_store.bind((*place, number)))
             try:
-                [answer] = await self._link.ask(batch, CONDITIONAL)
+                [answer] = await self._link.ask(self._link.batch(batch), CONDITIONAL)
             except NoAnswer:
                 continue
             if answer[0]:

@@ -11,10 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, final
 
-from cassandra.query import BatchStatement, BatchType
-
 from hashrange.engine.base import (
-    EVENTUAL,
     STRONG,
     Capabilities,
     Changes,
@@ -28,7 +25,7 @@ from hashrange.engine.cassandra.chores import Chores
 from hashrange.engine.cassandra.counts import Counts
 from hashrange.engine.cassandra.group_commit import ShardWriter, Workshop, place_of
 from hashrange.engine.cassandra.leases import CassandraLease, Leases
-from hashrange.engine.cassandra.link import Link
+from hashrange.engine.cassandra.link import DriverLink, Link
 from hashrange.engine.cassandra.range_reads import RangeReads
 from hashrange.engine.cassandra.row_reads import Horizon, RowReads, head_of
 from hashrange.engine.cassandra.schema import Statements, create_schema
@@ -111,7 +108,10 @@ class CassandraEngine:
             check_nodes(session, keyspace, demands)
             create_schema(session, keyspace, demands.replication_of(session))
             return cls(
-                Link(session, Counts()), Statements(session, keyspace), shards=shards, prefix=prefix
+                DriverLink(session, Counts()),
+                Statements(session, keyspace),
+                shards=shards,
+                prefix=prefix,
             )
         except Exception:
             session.cluster.shutdown()
@@ -196,15 +196,14 @@ class CassandraEngine:
 
     async def _merge(self, space: str, number: int, rows: Sequence[_Merged]) -> None:
         await self._stores.note_shard(space, rows[0][0])
-        batch = BatchStatement(BatchType.UNLOGGED)
-        for shard, key, value, version in rows:
-            if value is None:
-                gone = (version, space, shard, number, key)
-                batch.add(self._statements.merge_delete.bind(gone))
-            else:
-                row = (space, shard, number, key, value, version)
-                batch.add(self._statements.merge_put.bind(row))
-        await self._link.read(batch, QUORUM)
+        statements = self._statements
+        batch = [
+            statements.merge_delete.bind((version, space, shard, number, key))
+            if value is None
+            else statements.merge_put.bind((space, shard, number, key, value, version))
+            for shard, key, value, version in rows
+        ]
+        await self._link.read(self._link.batch(batch), QUORUM)
 
     async def fence(self, space: str, shards: int, version: int) -> None:
         await asyncio.gather(*(self.write(_Raise(space, n, version)) for n in range(shards)))
@@ -257,7 +256,7 @@ class CassandraEngine:
         if self._poller is not None:
             self._poller.cancel()
             await asyncio.gather(self._poller, return_exceptions=True)
-        await asyncio.to_thread(self._link.session.cluster.shutdown)
+        await self._link.close()
 
     def _begin(self) -> None:
         """Start to listen to other processes, once there is an event loop."""
@@ -335,4 +334,4 @@ def _chunks(rows: Sequence[_Merged]) -> list[list[_Merged]]:
     return chunks
 
 
-__all__ = ["DEFAULT_SHARDS", "EVENTUAL", "Access", "CassandraEngine", "Demands"]
+__all__ = ["DEFAULT_SHARDS", "Access", "CassandraEngine", "Demands"]

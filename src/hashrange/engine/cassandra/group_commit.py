@@ -19,8 +19,6 @@ from collections import deque
 from time import monotonic
 from typing import Any, Final, final
 
-from cassandra.query import BatchStatement, BatchType
-
 from hashrange.engine.base import Changes, Decision, space_of
 from hashrange.engine.cassandra.link import Link, NoAnswer
 from hashrange.engine.cassandra.row_reads import Horizon, RowReads, head_of
@@ -189,7 +187,7 @@ class ShardWriter:
             workshop.signals.tell_appended(self._place[0])
         write_id = os.urandom(_WRITE_ID_BYTES)
         step.finish(write_id, workshop.stores.is_gone)
-        batch = self._batch(step)
+        batch = workshop.link.batch(batch_of(step, workshop.statements))
         began = monotonic()
         if not await self._send(batch, step, write_id):
             return False
@@ -199,18 +197,6 @@ class ShardWriter:
         workshop.horizon.note(self._place, step.head.step)
         workshop.signals.note(self._place, step.appended, step.announced)
         return True
-
-    def _batch(self, step: Step) -> Any:
-        statements, place, n = self._workshop.statements, self._place, step.head.step
-        batch = BatchStatement(BatchType.UNLOGGED)
-        batch.add(statements.move_head.bind((step.head.pack(), n, *place, step.expected or None)))
-        batch.add(statements.put.bind((*place, META_STORE, BOOKS_KEY, step.books.pack(), n)))
-        for (store, key), value in step.rows.items():
-            if value is None:
-                batch.add(statements.delete.bind((*place, store, key)))
-            else:
-                batch.add(statements.put.bind((*place, store, key, value, n)))
-        return batch
 
     async def _send(self, batch: Any, step: Step, write_id: bytes) -> bool:
         """Send a batch until it is known whether it was applied."""
@@ -269,6 +255,20 @@ def _deliver(ticket: Ticket, changes: Changes | None, error: Exception | None) -
     else:
         assert error is not None
         ticket.future.set_exception(error)
+
+
+def batch_of(step: Step, statements: Statements) -> list[Any]:
+    """Return the statements that carry out a step if the shard is where it was."""
+    place, n = step.place, step.head.step
+    moved = (step.head.pack(), n, *place, step.expected or None)
+    books = (*place, META_STORE, BOOKS_KEY, step.books.pack(), n)
+    batch = [statements.move_head.bind(moved), statements.put.bind(books)]
+    for (store, key), value in step.rows.items():
+        if value is None:
+            batch.append(statements.delete.bind((*place, store, key)))
+        else:
+            batch.append(statements.put.bind((*place, store, key, value, n)))
+    return batch
 
 
 def place_of(decision: Decision) -> Place:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from time import monotonic
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final
 
 from cassandra import (
     AlreadyExists,
@@ -21,6 +22,7 @@ from cassandra import (
     Unauthorized,
 )
 from cassandra.cluster import Session
+from cassandra.query import BatchStatement, BatchType
 
 from hashrange.engine.cassandra.counts import Counts
 from hashrange.errors import EngineError
@@ -42,24 +44,51 @@ class NoAnswer(Exception):
     """Nobody can tell whether the statement was carried out."""
 
 
+class Link(Protocol):
+    """The way to Cassandra."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+    def batch(self, statements: Iterable[Any]) -> Any:
+        """Return one statement that carries out several of one partition together."""
+
+    async def ask(self, statement: Any, profile: str) -> Rows:
+        """Carry out a statement once. Raises NoAnswer, or EngineError if nothing happened."""
+
+    async def read(self, statement: Any, profile: str) -> Rows:
+        """Carry out a statement that may be repeated, until there is an answer."""
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+
+
 @final
-class Link:
+class DriverLink:
     """One session of the driver, used from one event loop."""
 
     def __init__(self, session: Session, counts: Counts) -> None:
-        self.session = session
+        self._session = session
         self.counts = counts
         self._loop: asyncio.AbstractEventLoop | None = None
         self._answers: deque[tuple[asyncio.Future[Rows], Rows | None, Exception | None]] = deque()
 
+    def batch(self, statements: Iterable[Any]) -> Any:
+        batch = BatchStatement(BatchType.UNLOGGED)
+        for statement in statements:
+            batch.add(statement)
+        return batch
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._session.cluster.shutdown)
+
     async def ask(self, statement: Any, profile: str) -> Rows:
-        """Carry out a statement once. Raises NoAnswer, or EngineError if nothing happened."""
         loop = self._loop
         if loop is None:
             loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[Rows] = loop.create_future()
         try:
-            response = self.session.execute_async(statement, execution_profile=profile)
+            response = self._session.execute_async(statement, execution_profile=profile)
         except _REFUSALS as error:
             raise EngineError(str(error)) from error
         except Exception as error:
@@ -70,7 +99,6 @@ class Link:
         return await future
 
     async def read(self, statement: Any, profile: str) -> Rows:
-        """Carry out a statement that may be repeated, until there is an answer."""
         deadline = monotonic() + _READ_SECONDS_MAX
         while True:
             try:
