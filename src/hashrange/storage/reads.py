@@ -17,7 +17,7 @@ from hashrange.expressions.conditions import Condition
 from hashrange.expressions.key_conditions import KeyRange
 from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
 from hashrange.model.keys import encode_part, partition_start, prefix_part, successor
-from hashrange.model.schema import KeyPart
+from hashrange.model.schema import KeyPart, Table
 from hashrange.model.values import Item
 from hashrange.storage.layout import (
     END_OF_KEYS,
@@ -26,6 +26,7 @@ from hashrange.storage.layout import (
     PLACEMENT_COUNT,
     unpack_items,
 )
+from hashrange.storage.locked_ranges import finish_committed
 
 _CHUNK_ROWS = 256
 
@@ -57,6 +58,10 @@ class Span:
         if self.reverse:
             return Span(self.place, self.lower, min(key, self.upper), reverse=True)
         return Span(self.place, max(key + b"\x00", self.lower), self.upper)
+
+    def placements(self) -> tuple[bytes, bytes]:
+        """Return the bounds of all keys with placements in the span: items and their index rows."""
+        return self.lower[:PLACEMENT_BYTES], successor(self.upper[:PLACEMENT_BYTES])
 
     def shard(self) -> int:
         """Return the shard of its first keys."""
@@ -152,16 +157,24 @@ async def read_page(
     condition: Condition | None,
     consistency: int,
     page: Page | None = None,
+    table: Table | None = None,
 ) -> Page:
     """Read one page of a range. `page.items` is filled only if there is a condition.
 
-    If a page is given, rows of this range are added to it while it has room.
+    If a page is given, rows of this range are added to it while it has room. A strong read names
+    the table, whose items may be locked by transactions that are committed but not finished.
     """
     if page is None:
         page = Page()
     room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
+    is_locked = table is not None and table.has_locks and consistency == STRONG
+    unlocked = -1
     while True:
         shard = span.shard()
+        if is_locked and shard != unlocked:
+            assert table is not None
+            await finish_committed(engine, table, shard, span.placements())
+            unlocked = shard
         rows, at_end = await engine.range(
             span.place[0],
             shard,

@@ -136,6 +136,7 @@ async def answer_page(
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
         consistency=consistency_of(request.get("ConsistentRead", False)),
+        table=source.table,
     )
     fetched: list[int] = []
     if source.fetches:

@@ -156,6 +156,7 @@ async def _read(
             condition=None if source.fetches else condition,
             consistency=consistency_of(consistent),
             page=page,
+            table=source.table,
         )
         units += read_units(page.scanned_bytes - before, consistent=consistent)
         if page.last_row is not None:

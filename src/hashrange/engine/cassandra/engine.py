@@ -72,6 +72,7 @@ class CassandraEngine:
             snapshot_reads=False,
             local_files=False,
             shards=shards,
+            shard_snapshots=True,
         )
         self.counts = link.counts
         # Names of spaces in Cassandra begin with it; tests share a keyspace.

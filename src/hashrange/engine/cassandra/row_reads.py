@@ -23,7 +23,10 @@ from hashrange.engine.cassandra.shard_state import HEAD_KEY, META_STORE, Head, u
 from hashrange.engine.cassandra.steps import Address, Place, View
 
 KEYS_MAX: Final = 64
-"""How many keys one statement asks for; items may have 400 kilobytes."""
+"""How many keys a statement of several reads asks for; items may have 400 kilobytes.
+
+A single read is never cut, because its rows are promised to be of one moment.
+"""
 
 _FLIGHTS_MAX: Final = 2
 _HEAD: Final = (META_STORE, HEAD_KEY)
@@ -69,21 +72,7 @@ class RowReads:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def read(self, place: Place, addresses: Sequence[Address], consistency: int) -> View:
-        """Return a view that has at least these rows, each of them by itself."""
-        views = [
-            await self._read_some(place, addresses[start : start + KEYS_MAX], consistency)
-            for start in range(0, len(addresses), KEYS_MAX)
-        ]
-        if len(views) == 1:
-            return views[0]
-        rows: dict[Address, tuple[bytes, int]] = {}
-        for view in views:
-            rows.update(view)
-        return rows
-
-    async def _read_some(
-        self, place: Place, addresses: Sequence[Address], consistency: int
-    ) -> View:
+        """Return a view that has at least these rows, as of one moment."""
         lane = self._lanes.get((place, consistency))
         if lane is None:
             lane = self._lanes[place, consistency] = _Lane()
