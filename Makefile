@@ -21,7 +21,8 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
 	bench bench-peers conformance differential clients clients-go clients-java faults clean \
-	toolkit-servers toolkit-pyright supported-python wheel cassandra cassandra-stop test-cassandra cluster
+	toolkit-servers toolkit-pyright supported-python wheel cassandra cassandra-stop test-cassandra cluster \
+	bench-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -145,6 +146,11 @@ cassandra-stop: $(READY) ## Stop the Cassandra nodes that were started here
 
 test-cassandra: $(READY) ## Run the engine's contract and the server's suites on Cassandra (Java 17, Maven)
 	$(BIN)/python -m tests.cassandra_nodes.suites $(ARGS)
+
+bench-cluster: $(READY) ## Measure Hashrange beside the bare driver on Cassandra (three nodes; Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes start 3 --network 127.41.0.
+	$(BIN)/python -m bench.cluster 127.41.0.1,127.41.0.2,127.41.0.3 $(ARGS)
+	$(BIN)/python -m tests.cassandra_nodes stop
 
 cluster: $(READY) ## Run three Cassandra nodes and two servers on ports 8000 and 8001 (Java 17, Maven)
 	$(BIN)/python -m tests.cassandra_nodes.cluster $(ARGS)

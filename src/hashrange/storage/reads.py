@@ -59,10 +59,6 @@ class Span:
             return Span(self.place, self.lower, min(key, self.upper), reverse=True)
         return Span(self.place, max(key + b"\x00", self.lower), self.upper)
 
-    def placements(self) -> tuple[bytes, bytes]:
-        """Return the bounds of all keys with placements in the span: items and their index rows."""
-        return self.lower[:PLACEMENT_BYTES], successor(self.upper[:PLACEMENT_BYTES])
-
     def shard(self) -> int:
         """Return the shard of its first keys."""
         shards = self.place[1]
@@ -167,14 +163,10 @@ async def read_page(
     if page is None:
         page = Page()
     room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
-    is_locked = table is not None and table.has_locks and consistency == STRONG
-    unlocked = -1
+    if table is not None and table.has_locks and consistency == STRONG:
+        await finish_committed(engine, table, span.lower, span.upper)
     while True:
         shard = span.shard()
-        if is_locked and shard != unlocked:
-            assert table is not None
-            await finish_committed(engine, table, shard, span.placements())
-            unlocked = shard
         rows, at_end = await engine.range(
             span.place[0],
             shard,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import Final, final
 
 from hashrange.engine.cassandra.group_commit import batch_of
@@ -16,6 +17,7 @@ from hashrange.engine.cassandra.stores import Stores
 
 _META: Final = {(META_STORE, HEAD_KEY), (META_STORE, BOOKS_KEY)}
 _ATTEMPTS_MAX: Final = 20
+_PAUSE_SECONDS: Final = 60.0
 
 
 @final
@@ -30,14 +32,24 @@ class Chores:
         self._stores = stores
         self._reads = reads
         self._prefix = prefix
+        self._look_at = 0.0
+        self._drops_seen = 0
 
     async def step(self) -> bool:
-        """Delete the rows of one dropped store; return whether there was one."""
+        """Delete the rows of one dropped store; return whether there was one.
+
+        Looks for stores that other processes dropped once a minute.
+        """
+        if monotonic() < self._look_at and self._stores.drops == self._drops_seen:
+            return False
+        self._drops_seen = self._stores.drops
         rows = await self._link.read(self._statements.read_chores.bind(()), QUORUM)
         for space, number in rows:
             if space.startswith(self._prefix) and await self._delete(space, number):
                 await self._link.read(self._statements.end_chore.bind((space, number)), QUORUM)
+                self._look_at = 0.0
                 return True
+        self._look_at = monotonic() + _PAUSE_SECONDS
         return False
 
     async def _delete(self, space: str, number: int) -> bool:

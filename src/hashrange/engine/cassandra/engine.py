@@ -82,10 +82,16 @@ class CassandraEngine:
         self._stores = Stores(link, statements, shards)
         self._horizon = Horizon()
         self._reads = RowReads(link, statements, self._horizon)
-        self._ranges = RangeReads(link, statements)
+        self._ranges = RangeReads(link, statements, self._reads)
         self._signals = Signals(link, statements, self._reads, prefix, self._stores.forget)
         self._workshop = Workshop(
-            link, statements, self._stores, self._reads, self._horizon, self._signals
+            link,
+            statements,
+            stores=self._stores,
+            reads=self._reads,
+            ranges=self._ranges,
+            horizon=self._horizon,
+            signals=self._signals,
         )
         self._leases = Leases(link, statements, prefix)
         self._chores = Chores(link, statements, self._stores, self._reads, prefix)

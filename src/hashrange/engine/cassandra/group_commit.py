@@ -21,6 +21,7 @@ from typing import Any, Final, final
 
 from hashrange.engine.base import Changes, Decision, space_of
 from hashrange.engine.cassandra.link import Link, NoAnswer
+from hashrange.engine.cassandra.range_reads import RangeReads
 from hashrange.engine.cassandra.row_reads import Horizon, RowReads, head_of
 from hashrange.engine.cassandra.schema import Statements
 from hashrange.engine.cassandra.session import CONDITIONAL, QUORUM, SERIAL
@@ -46,6 +47,8 @@ _SETTLE_SECONDS_MAX: Final = 20.0
 _PAUSE_SECONDS: Final = 0.05
 _BACK_OFF_SECONDS: Final = 0.002
 _BACK_OFF_SECONDS_MAX: Final = 0.2
+# How many rows may have been deleted from a store before its floor is raised.
+_DELETED_MAX: Final = 200
 _META: Final = ((META_STORE, HEAD_KEY), (META_STORE, BOOKS_KEY))
 
 
@@ -70,8 +73,10 @@ class Workshop:
         self,
         link: Link,
         statements: Statements,
+        *,
         stores: Stores,
         reads: RowReads,
+        ranges: RangeReads,
         horizon: Horizon,
         signals: Signals,
     ) -> None:
@@ -79,6 +84,7 @@ class Workshop:
         self.statements = statements
         self.stores = stores
         self.reads = reads
+        self.ranges = ranges
         self.horizon = horizon
         self.signals = signals
 
@@ -91,6 +97,8 @@ class ShardWriter:
         self._place = place
         self._workshop = workshop
         self._waiting: deque[Ticket] = deque()
+        # Rows that this process deleted from a store since its floor was raised; the last of them.
+        self._deleted: dict[int, tuple[int, bytes]] = {}
         self.task: asyncio.Task[None] | None = None
 
     def submit(self, decision: Decision) -> asyncio.Future[Changes]:
@@ -185,6 +193,7 @@ class ShardWriter:
             await workshop.signals.register(self._place)
         if step.appended:
             workshop.signals.tell_appended(self._place[0])
+        await self._raise_floors(step)
         write_id = os.urandom(_WRITE_ID_BYTES)
         step.finish(write_id, workshop.stores.is_gone)
         batch = workshop.link.batch(batch_of(step, workshop.statements))
@@ -194,9 +203,33 @@ class ShardWriter:
         counts.steps += 1
         counts.decisions += len(step.answers)
         counts.step_seconds += monotonic() - began
+        self._count_deleted(step)
+        workshop.ranges.note_floors(self._place, step.books)
         workshop.horizon.note(self._place, step.head.step)
         workshop.signals.note(self._place, step.appended, step.announced)
         return True
+
+    async def _raise_floors(self, step: Step) -> None:
+        """Raise the floors of stores from which much was deleted.
+
+        Nothing is before the key that is found now, and nothing was when the step was built, if
+        the head is still where it was: otherwise the step is refused.
+        """
+        for store, (count, last) in self._deleted.items():
+            if count >= _DELETED_MAX:
+                floor = step.books.floors.get(store, b"")
+                first = await self._workshop.ranges.first_key(self._place, store, floor)
+                step.raise_floor(store, last + b"\x00" if first is None else first)
+
+    def _count_deleted(self, step: Step) -> None:
+        """Count what a step has deleted, from zero where it raised the floor."""
+        for store, (count, _) in list(self._deleted.items()):
+            if count >= _DELETED_MAX:
+                del self._deleted[store]
+        for (store, key), value in step.rows.items():
+            if value is None:
+                count, last = self._deleted.get(store, (0, b""))
+                self._deleted[store] = (count + 1, max(last, key))
 
     async def _send(self, batch: Any, step: Step, write_id: bytes) -> bool:
         """Send a batch until it is known whether it was applied."""

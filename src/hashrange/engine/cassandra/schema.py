@@ -42,7 +42,7 @@ TABLES: Final = {
     ),
     "chores": (
         "kind int, space text, store int, PRIMARY KEY (kind, space, store)",
-        "gc_grace_seconds = 86400",
+        "gc_grace_seconds = 600",
     ),
     "format": ("name text PRIMARY KEY, version int", "read_repair = 'NONE'"),
 }

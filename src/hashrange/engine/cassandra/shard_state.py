@@ -4,10 +4,12 @@ Every step writes both, on the condition that the head's step number is the expe
 
 head  := version (8) sequence (8) deleted at step (8) announcements (8), little-endian, and its
          step number in the row's own column
-books := count of write ids (2) {write id (8), newest first} tallies (JSON: name to rows and bytes)
+books := count of write ids (2) {write id (8), newest first} JSON {tallies, floors}
 
 The write ids belong to the last steps, one each, without gap. So a write without an answer is
-settled by looking for its id: see `was_applied`.
+settled by looking for its id: see `was_applied`. Tallies are rows and bytes by name. The floor of a
+store is a key below which it has no rows: readers begin there instead of reading what was deleted
+in front of it, which Cassandra keeps for days.
 """
 
 from __future__ import annotations
@@ -62,18 +64,21 @@ def unpack_head(value: bytes | None, step: int | None) -> Head:
 
 @final
 class Books:
-    """The tallies of a shard, and the ids of its last steps."""
+    """The tallies of a shard, the ids of its last steps, and the floors of its stores."""
 
-    __slots__ = ("tallies", "write_ids")
+    __slots__ = ("floors", "tallies", "write_ids")
 
     def __init__(self) -> None:
+        self.floors: dict[int, bytes] = {}
         self.tallies: dict[str, tuple[int, int]] = {}
         self.write_ids: list[bytes] = []
 
     def pack(self) -> bytes:
         """Return the value of the row."""
         ids = self.write_ids[:WRITE_IDS_KEPT]
-        return b"".join((_COUNT.pack(len(ids)), *ids, orjson.dumps(self.tallies)))
+        floors = {str(store): key.hex() for store, key in self.floors.items()}
+        rest = orjson.dumps({"tallies": self.tallies, "floors": floors})
+        return b"".join((_COUNT.pack(len(ids)), *ids, rest))
 
     def add(self, name: str, rows: int, size: int) -> None:
         """Add to a tally."""
@@ -92,9 +97,10 @@ def unpack_books(value: bytes | None) -> Books:
         books.write_ids = [
             value[start : start + _ID_BYTES] for start in range(_COUNT.size, end, _ID_BYTES)
         ]
-        tallies: dict[str, list[int]] = orjson.loads(value[end:])
-        books.tallies = {name: (rows, size) for name, (rows, size) in tallies.items()}
-    except (struct.error, orjson.JSONDecodeError, ValueError) as error:
+        rest = orjson.loads(value[end:])
+        books.tallies = {name: (rows, size) for name, (rows, size) in rest["tallies"].items()}
+        books.floors = {int(store): bytes.fromhex(key) for store, key in rest["floors"].items()}
+    except (struct.error, KeyError, TypeError, ValueError) as error:
         raise CorruptionError(f"row is not the books of a shard: {value[:40]!r}") from error
     return books
 

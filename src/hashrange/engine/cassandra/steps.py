@@ -16,6 +16,8 @@ from hashrange.engine.cassandra.shard_state import (
 from hashrange.errors import EngineError, StaleVersionError
 
 STEP_BYTES_MAX: Final = 1 << 20
+# A part of a key is not greater than the key, so it will do as a floor.
+_FLOOR_BYTES: Final = 16
 
 Place = tuple[str, int]
 """A space and a shard of it."""
@@ -133,8 +135,17 @@ class Step:
             self.is_changed = True
         head.version = max(head.version, newest)
 
+    def raise_floor(self, store: int, first: bytes) -> None:
+        """Note that a store had no rows before `first` when this step was built."""
+        self.books.floors[store] = max(first[:_FLOOR_BYTES], self.books.floors.get(store, b""))
+
     def finish(self, write_id: bytes, is_gone: Callable[[str, int], bool]) -> None:
         """Complete head and books."""
+        floors = self.books.floors
+        if floors:
+            for (store, key), value in self.rows.items():
+                if value is not None and key < floors.get(store, b""):
+                    floors[store] = key[:_FLOOR_BYTES]
         self.head.step = self.expected + 1
         self.head.announced += self.announced
         self.books.write_ids.insert(0, write_id)

@@ -66,6 +66,8 @@ class Stores:
         self._statements = statements
         self._shards = shards
         self._lists: dict[str, StoreList] = {}
+        # How many stores this process has dropped.
+        self.drops = 0
 
     def known(self, store: str) -> int | None:
         """Return the number of a store if this process knows it."""
@@ -177,6 +179,7 @@ class Stores:
             except NoAnswer:
                 answer = (False,)  # looked up in the next round
             if answer[0]:
+                self.drops += len(gone)
                 found.read_at = monotonic()
                 known = self._lists.get(space)
                 found.version = 0 if known is None else known.version
