@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 
 from tests.cassandra_nodes.configuration import Nodes
 from tests.cassandra_nodes.node import Node, NodeError, all_nodes, drop_namespaces
 from tests.cassandra_nodes.starting import say, start
-
-SIGNALS = {"kill": signal.SIGKILL, "pause": signal.SIGSTOP, "resume": signal.SIGCONT}
 
 
 def main() -> None:
@@ -60,8 +57,8 @@ def run(given: argparse.Namespace) -> None:
         node = Node(given.number)
         node.start()
         node.wait()
-    elif given.verb in SIGNALS:
-        Node(given.number).send(SIGNALS[given.verb])
+    elif given.verb in ("kill", "pause", "resume"):
+        getattr(Node(given.number), given.verb)()
     else:
         Node(given.number).cut(is_cut=given.verb == "cut")
 

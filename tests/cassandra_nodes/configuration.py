@@ -41,6 +41,8 @@ max_mutation_size: 32MiB
 commitlog_total_space: 512MiB
 native_transport_max_frame_size: 64MiB
 native_transport_max_message_size: 32MiB
+native_transport_max_request_data_in_flight_per_ip: 64MiB
+native_transport_max_request_data_in_flight: 128MiB
 paxos_variant: v2
 memtable_heap_space: 96MiB
 memtable_offheap_space: 96MiB

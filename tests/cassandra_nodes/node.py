@@ -129,6 +129,18 @@ class Node:
         if (process_id := self.process_id()) is not None:
             os.kill(process_id, number)
 
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        self.send(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Have the process stand still."""
+        self.send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a process that was paused go on."""
+        self.send(signal.SIGCONT)
+
     def stop(self) -> None:
         """End the process and wait for that."""
         self.send(signal.SIGCONT)

@@ -8,6 +8,7 @@ processes, and docs/internals/cassandra.md for all of it together.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Final, final
 
@@ -29,7 +30,7 @@ from hashrange.engine.cassandra.link import DriverLink, Link
 from hashrange.engine.cassandra.range_reads import RangeReads
 from hashrange.engine.cassandra.row_reads import Horizon, RowReads, head_of
 from hashrange.engine.cassandra.schema import Statements, create_schema
-from hashrange.engine.cassandra.session import QUORUM, Access, connect
+from hashrange.engine.cassandra.session import DRIVER_FAILURES, QUORUM, Access, connect
 from hashrange.engine.cassandra.shard_state import BOOKS_KEY, META_STORE, unpack_books
 from hashrange.engine.cassandra.signals import Signals
 from hashrange.engine.cassandra.start_checks import Demands, check_nodes
@@ -38,6 +39,8 @@ from hashrange.engine.cassandra.stores import Stores
 from hashrange.errors import EngineError, StaleVersionError
 
 DEFAULT_SHARDS: Final = 16
+_OPEN_ATTEMPTS_MAX: Final = 5
+_OPEN_PAUSE_SECONDS: Final = 1.0
 _MERGED_TOGETHER_MAX: Final = 100
 _MERGED_BYTES_MAX: Final = 1 << 20
 
@@ -112,15 +115,21 @@ class CassandraEngine:
         """Connect, check the cluster and create what is missing; waits, and is for the start."""
         session = connect(access)
         try:
-            check_nodes(session, keyspace, demands)
-            create_schema(session, keyspace, demands.replication_of(session))
-            return cls(
-                DriverLink(session, Counts()),
-                Statements(session, keyspace),
-                shards=shards,
-                prefix=prefix,
-            )
-        except Exception:
+            for attempt in range(_OPEN_ATTEMPTS_MAX):
+                try:
+                    check_nodes(session, keyspace, demands)
+                    create_schema(session, keyspace, demands.replication_of(session))
+                    statements = Statements(session, keyspace)
+                    return cls(
+                        DriverLink(session, Counts()), statements, shards=shards, prefix=prefix
+                    )
+                except DRIVER_FAILURES as error:
+                    # A node may go down, or another process create the same tables, meanwhile.
+                    if attempt == _OPEN_ATTEMPTS_MAX - 1:
+                        raise EngineError(f"Cassandra cannot be set up: {error}") from error
+                    time.sleep(_OPEN_PAUSE_SECONDS)
+            raise AssertionError("unreachable")
+        except BaseException:
             session.cluster.shutdown()
             raise
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from cassandra import ConsistencyLevel
+from cassandra import (
+    ConsistencyLevel,
+    DriverException,
+    OperationTimedOut,
+    RequestExecutionException,
+)
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import (
     EXEC_PROFILE_DEFAULT,
@@ -37,10 +42,19 @@ ONE: Final = "one"
 SERIAL: Final = "serial"
 CONDITIONAL: Final = "conditional"
 
+DRIVER_FAILURES: Final = (
+    DriverException,
+    NoHostAvailable,
+    OperationTimedOut,
+    RequestExecutionException,
+)
+"""What the driver raises when a statement cannot be carried out."""
+
 _CONNECT_SECONDS: Final = 10.0
 _SPECULATIVE_SECONDS: Final = 0.5
 _RECONNECT_SECONDS: Final = 1.0
 _HEARTBEAT_SECONDS: Final = 3
+_HEARTBEAT_ANSWER_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,7 @@ def connect(access: Access) -> Session:
         ssl_context=_tls(access.certificate_authority),
         reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_SECONDS, max_attempts=None),
         idle_heartbeat_interval=_HEARTBEAT_SECONDS,
-        idle_heartbeat_timeout=_HEARTBEAT_SECONDS,
+        idle_heartbeat_timeout=_HEARTBEAT_ANSWER_SECONDS,
         connect_timeout=_CONNECT_SECONDS,
         control_connection_timeout=_CONNECT_SECONDS,
         schema_event_refresh_window=-1,

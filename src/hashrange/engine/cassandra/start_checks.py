@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from cassandra.cluster import Session
+from cassandra.cluster import NoHostAvailable, Session
 
 from hashrange.engine.cassandra.schema import TABLES
 from hashrange.errors import EngineError
@@ -53,9 +53,12 @@ def check_nodes(session: Session, keyspace: str, demands: Demands) -> None:
             "loss of one node stops the service."
         )
     for host in hosts:
-        found = dict(tuple(row) for row in session.execute(_SETTINGS, host=host))
-        check_settings(str(host.address), found, demands)
-        _check_clock(session, host)
+        try:
+            found = dict(tuple(row) for row in session.execute(_SETTINGS, host=host))
+            check_settings(str(host.address), found, demands)
+            _check_clock(session, host)
+        except NoHostAvailable:
+            continue  # it went down just now, and one node may be down
     _check_keyspace(session, keyspace, datacenter, demands)
 
 
