@@ -168,6 +168,36 @@ async def test_rows_of_dropped_stores_are_deleted_in_the_background(opening: Ope
         assert await engine.write(increment("t", b"n")) == 1
 
 
+async def test_a_queue_is_read_from_behind_what_was_deleted_in_front_of_it(
+    opening: Opening,
+) -> None:
+    async with processes(opening) as (first, second):
+        await first.write(plain(creates=["t"]))
+        for _ in range(3):
+            await first.write(plain(appends=[("t", b"", b"v")] * 100))
+            gone = [("t", key) for key, _ in await rows_of(first)]
+            await first.write(plain(deletes=gone))
+        await first.write(plain(appends=[("t", b"", b"last")]))
+        assert first.counts.floors_raised == 1
+        for engine in (first, second):
+            assert [value for _, value in await rows_of(engine)] == [b"last"]
+        # A row below the floor lowers it, for processes that know the floor, too.
+        await second.write(put("t", b"\x00", b"low"))
+        for engine in (first, second):
+            assert [value for _, value in await rows_of(engine)] == [b"low", b"last"]
+
+
+async def test_health_tells_whether_cassandra_answers_and_what_was_counted(
+    opening: Opening,
+) -> None:
+    async with processes(opening, 1) as (engine,):
+        await engine.write(plain(creates=["t"], puts=[("t", b"k", b"v")]))
+        is_well, details = engine.health()
+        assert is_well
+        assert details["engine"] == "cassandra"
+        assert details["steps"] == 1
+
+
 async def test_conditions_that_fail_are_answered_from_a_current_view(opening: Opening) -> None:
     async with processes(opening) as (first, second):
         await first.write(plain(creates=["t"], puts=[("t", b"k", b"1")]))

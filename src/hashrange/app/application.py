@@ -7,7 +7,7 @@ from typing import final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
-from hashrange.app.engines import StartError, open_engine
+from hashrange.app.engines import StartError, health_of, open_engine
 from hashrange.app.stages import make_identities
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -115,7 +115,14 @@ class Application:
         )
         services = (DYNAMODB, STREAMS, functions)
         neighbours = Neighbours(make_services(identities))
-        router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
+        router = Router(
+            database.pipeline,
+            services,
+            neighbours,
+            visitors_of(settings),
+            bounds,
+            health_of(engine),
+        )
         self._server = Server(router, bounds)
         self._server.start(listener)
         database.start_services()

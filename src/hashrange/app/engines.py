@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Protocol, runtime_checkable
 
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
@@ -14,6 +15,7 @@ from hashrange.engine.sqlite.engine import (
     wait_for_workers,
 )
 from hashrange.errors import EngineError
+from hashrange.wire.http.router import Health, no_health
 
 
 class StartError(Exception):
@@ -37,6 +39,18 @@ def reserve_data(settings: Settings) -> AbstractContextManager[object]:
     stack = ExitStack()
     stack.callback(lock.release)
     return stack
+
+
+@runtime_checkable
+class _TellsHealth(Protocol):
+    """An engine that may work or not, because others keep its data."""
+
+    def health(self) -> tuple[bool, dict[str, object]]: ...
+
+
+def health_of(engine: Engine) -> Health:
+    """Return the function that tells of an engine's health."""
+    return engine.health if isinstance(engine, _TellsHealth) else no_health
 
 
 def open_engine(settings: Settings) -> Engine:

@@ -26,6 +26,8 @@ class Counts:
     reads: int = 0
     read_keys: int = 0
     serial_reads: int = 0
+    # Stores whose floor was raised, because much was deleted from them.
+    floors_raised: int = 0
     # Statements that were sent again after a failure.
     retries: int = 0
 

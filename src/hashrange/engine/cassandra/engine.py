@@ -40,6 +40,7 @@ from hashrange.errors import EngineError, StaleVersionError
 
 DEFAULT_SHARDS: Final = 16
 _OPEN_ATTEMPTS_MAX: Final = 5
+_SILENT_SECONDS_MAX: Final = 5.0
 _OPEN_PAUSE_SECONDS: Final = 1.0
 _MERGED_TOGETHER_MAX: Final = 100
 _MERGED_BYTES_MAX: Final = 1 << 20
@@ -256,6 +257,14 @@ class CassandraEngine:
     async def lease(self, name: str, seconds: float) -> CassandraLease | None:
         self._begin()
         return await self._leases.take(name, seconds)
+
+    def health(self) -> tuple[bool, dict[str, object]]:
+        """Tell whether Cassandra has answered lately, and what was counted since the start."""
+        self._begin()
+        age = self._signals.silent_seconds()
+        counts: dict[str, object] = {**self.counts.as_dict()}
+        details = {"engine": "cassandra", "silent_seconds": round(age, 3), **counts}
+        return age < _SILENT_SECONDS_MAX, details
 
     async def close(self) -> None:
         if self._is_closed:

@@ -225,6 +225,7 @@ class ShardWriter:
         """Count what a step has deleted, from zero where it raised the floor."""
         for store, (count, _) in list(self._deleted.items()):
             if count >= _DELETED_MAX:
+                self._workshop.link.counts.floors_raised += 1
                 del self._deleted[store]
         for (store, key), value in step.rows.items():
             if value is None:

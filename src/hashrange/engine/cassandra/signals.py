@@ -60,6 +60,7 @@ class Signals:
         self._watchers: dict[str, list[asyncio.Event]] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._polls = 0
+        self._answered_at = monotonic()
 
     def mark(self, space: str) -> int:
         """Return a mark that differs whenever something was appended to a space."""
@@ -126,7 +127,12 @@ class Signals:
             # If it fails, requests tell about the trouble, and the next one may succeed.
             with contextlib.suppress(EngineError):
                 await self.poll()
+                self._answered_at = monotonic()
             await asyncio.sleep(POLL_SECONDS)
+
+    def silent_seconds(self) -> float:
+        """Return how long ago Cassandra has last answered a poll."""
+        return monotonic() - self._answered_at
 
     def stop(self) -> None:
         """Send no more hints."""

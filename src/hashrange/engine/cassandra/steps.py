@@ -150,8 +150,8 @@ class Step:
         self.head.announced += self.announced
         self.books.write_ids.insert(0, write_id)
         for name in list(self.books.tallies):
-            store, _, number = name.partition("#")
-            if is_gone(store, int(number)):
+            counted, _, number = name.partition("#")
+            if is_gone(counted, int(number)):
                 del self.books.tallies[name]
 
 

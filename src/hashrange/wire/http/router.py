@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, final
+
+import orjson
 
 from hashrange.api.operation import Service
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
 from hashrange.wire.http.messages import (
     NOT_FOUND,
+    PLAIN_JSON,
     TEXT,
     HttpAnswer,
     HttpRequest,
@@ -27,6 +30,15 @@ _PREFLIGHT_SECONDS: Final = 172800
 _HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
 
 
+Health = Callable[[], tuple[bool, dict[str, object]]]
+"""Tells whether the engine works, and what there is to know about it."""
+
+
+def no_health() -> tuple[bool, dict[str, object]]:
+    """Tell of an engine in this process, which works as long as the process does."""
+    return True, {"engine": "local"}
+
+
 @final
 class Router:
     """Answers requests; one per server process, shared by its connections."""
@@ -38,8 +50,10 @@ class Router:
         neighbours: Neighbours,
         visitors: Visitors,
         bounds: Bounds,
+        health: Health = no_health,
     ) -> None:
         self.writer = ResponseWriter()
+        self._health = health
         # Set while the server stops, so that clients go elsewhere.
         self.is_stopping = False
         by_protocol: dict[str, list[Service]] = {"json": [], "rest-json": []}
@@ -117,6 +131,11 @@ class Router:
                 return _HEALTHY
             if path == b"/healthz":
                 return HttpAnswer(200, b"ok\n", TEXT)
+            if path == b"/healthz/engine":
+                is_well, details = self._health()
+                return HttpAnswer(
+                    200 if is_well else 503, orjson.dumps(details) + b"\n", PLAIN_JSON
+                )
             if path == b"/readyz":
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
