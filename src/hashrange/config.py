@@ -11,189 +11,29 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from enum import Enum
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from hashrange.options import CLUSTER_FIELDS, ENVIRONMENT_PREFIX, OPTIONS, Kind, Option
+from hashrange.server_key import KEY_VARIABLE, KeySource
 
 if TYPE_CHECKING:
     from hashrange.model.triggers import FunctionRecord, MappingRecord
 
-ENVIRONMENT_PREFIX: Final = "HASHRANGE_"
 CONFIG_OPTION: Final = "config"
 
 # Beyond this, more workers are a matter of taste: each takes memory, and writes take turns.
 _WORKERS_SUITING_MAX: Final = 4
 
 _LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
-_NAME: Final = r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"
+_HTTP: Final = re.compile(r"https?://[^\s/]+/?")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
-# Settings that say something about a Cassandra cluster.
-CLUSTER_FIELDS: Final = (
-    "contact_points",
-    "cassandra_port",
-    "keyspace",
-    "replication",
-    "datacenter",
-    "cassandra_user",
-    "cassandra_password_file",
-    "cassandra_ca",
-    "table_shards",
-    "allow_periodic_commit_log",
-)
-
-
 class SettingsError(Exception):
     """A setting cannot be used; the message says which and why, for people."""
-
-
-class Kind(Enum):
-    """How a setting is written."""
-
-    TEXT = "text"
-    PATH = "path"
-    COUNT = "number"
-    SECONDS = "seconds"
-    SWITCH = "switch"
-    # Several texts: a repeated flag, a list in the file, commas between them in the environment.
-    TEXTS = "texts"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How one setting is given and what it is for."""
-
-    name: str
-    kind: Kind
-    help: str
-    choices: tuple[str, ...] = ()
-    lowest: int = 0
-    highest: int = 1_000_000
-    # What the text, or each of several, looks like, and an example of it.
-    pattern: str = ""
-    example: str = ""
-
-    @property
-    def field(self) -> str:
-        return self.name.replace("-", "_")
-
-    @property
-    def variable(self) -> str:
-        return ENVIRONMENT_PREFIX + self.field.upper()
-
-
-OPTIONS: Final = (
-    Option("host", Kind.TEXT, "address to listen on"),
-    Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
-    Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
-    Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
-    Option(
-        "engine",
-        Kind.TEXT,
-        "where the data is kept: 'sqlite' in data-dir, 'cassandra' in a cluster",
-        choices=("sqlite", "cassandra"),
-    ),
-    Option(
-        "contact-points",
-        Kind.TEXTS,
-        "address of a Cassandra node to begin with; may be repeated",
-        pattern=_NAME,
-        example="10.0.0.1",
-    ),
-    Option("cassandra-port", Kind.COUNT, "port of the Cassandra nodes", lowest=1, highest=65535),
-    Option(
-        "keyspace",
-        Kind.TEXT,
-        "keyspace in Cassandra; made if it is not there",
-        pattern="[a-z][a-z0-9_]{0,47}",
-        example="hashrange_2",
-    ),
-    Option("replication", Kind.COUNT, "replicas that Cassandra keeps", lowest=1, highest=9),
-    Option("datacenter", Kind.TEXT, "data centre of the Cassandra nodes to use"),
-    Option("cassandra-user", Kind.TEXT, "user to log in to Cassandra with"),
-    Option("cassandra-password-file", Kind.PATH, "file with the password of that user"),
-    Option(
-        "cassandra-ca", Kind.PATH, "certificates that sign those of the nodes; turns on TLS to them"
-    ),
-    Option(
-        "table-shards",
-        Kind.COUNT,
-        "partitions in Cassandra that a new table is spread over",
-        lowest=1,
-        highest=4096,
-    ),
-    Option(
-        "allow-periodic-commit-log",
-        Kind.SWITCH,
-        "accept Cassandra nodes that acknowledge writes before they are on disk",
-    ),
-    Option(
-        "workers",
-        Kind.COUNT,
-        "processes that share the port and the data; 0 means one per core, at most four",
-        highest=1000,
-    ),
-    Option(
-        "durability",
-        Kind.TEXT,
-        "what an acknowledged write survives: 'full' a power loss, 'relaxed' a crash of the server",
-        choices=("full", "relaxed"),
-    ),
-    Option(
-        "table-delay",
-        Kind.SECONDS,
-        "seconds that tables and indexes take to change state",
-        highest=3600,
-    ),
-    Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
-    Option(
-        "ttl-delay",
-        Kind.SECONDS,
-        "seconds that expired items stay before time to live deletes them",
-        highest=604_800,
-    ),
-    Option("credentials", Kind.PATH, "TOML file of access keys; signatures are verified with it"),
-    Option(
-        "auth",
-        Kind.SWITCH,
-        "verify signatures and obey IAM policies; the first start makes an administrator",
-    ),
-    Option(
-        "key-file",
-        Kind.PATH,
-        "file with the server's key, which protects secrets; made beside the data if it is not set",
-    ),
-    Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
-    Option(
-        "cors-origin",
-        Kind.TEXTS,
-        "origin whose web pages may use the server; may be repeated",
-        pattern=rf"https?://{_NAME}(:[0-9]{{1,5}})?",
-        example="https://app.example.com",
-    ),
-    Option(
-        "allowed-host",
-        Kind.TEXTS,
-        "host name that a server without credentials answers to besides loopback; may be repeated",
-        pattern=_NAME,
-        example="db.example.com",
-    ),
-    Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
-    Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
-    Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
-    Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
-    Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
-    Option(
-        "log-level",
-        Kind.TEXT,
-        "least important messages to log; 'debug' includes every request",
-        choices=("debug", "info", "warning", "error"),
-    ),
-    Option("log-format", Kind.TEXT, "how messages are logged", choices=("human", "json")),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +43,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
+    backup_dir: Path | None = None
     in_memory: bool = False
     engine: Literal["sqlite", "cassandra"] = "sqlite"
     contact_points: tuple[str, ...] = ()
@@ -219,23 +60,48 @@ class Settings:
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
     realistic: bool = False
+    capacity: Literal["provisioned", "aws", "off"] = "provisioned"
     ttl_delay: float = 0.0
     credentials: Path | None = None
     auth: bool = False
     key_file: Path | None = None
+    key_command: str | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
     insecure: bool = False
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
     allow_functions: bool = False
+    faults: bool = False
+    bucket_dir: Path | None = None
+    s3_endpoint: str | None = None
+    s3_region: str = "us-east-1"
+    s3_credentials: Path | None = None
     max_connections: int = 4096
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    metrics: str = "on"
+    slow_request_ms: int = 0
+    wasteful_ratio: int = 0
     log_level: str = "info"
     log_format: str = "human"
+    # Only in the environment: flags of a process can be seen by others.
+    key: str | None = field(default=None, repr=False)
     # Only in a file; see trigger_settings.
     functions: tuple[FunctionRecord, ...] = ()
     triggers: tuple[MappingRecord, ...] = ()
+
+    @property
+    def key_source(self) -> KeySource:
+        """Where the server's key comes from."""
+        return KeySource(self.key_file, self.key_command, self.key)
+
+    @property
+    def scheme(self) -> str:
+        """What the URL of the server begins with."""
+        return "http" if self.tls_cert is None else "https"
 
     @property
     def is_guarded(self) -> bool:
@@ -265,7 +131,9 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str]) -
     for source in sources:
         _check_contradictions(source)
         values.update(source)
-    settings = Settings(**values)
+    if values.get("realistic") and "capacity" not in values:
+        values["capacity"] = "aws"
+    settings = Settings(**values, key=environment.get(KEY_VARIABLE) or None)
     _check_agreement(settings)
     return replace(settings, workers=settings.workers or _workers_that_suit(settings))
 
@@ -298,10 +166,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
-    for name in ("data_dir", "credentials", "key_file", "cassandra_password_file", "cassandra_ca"):
-        if name in values:
+    for option in OPTIONS:
+        if option.kind is Kind.PATH and option.field in values:
             # A path in a file is meant from where the file is, not from where the server starts.
-            values[name] = path.absolute().parent / values[name]
+            values[option.field] = path.absolute().parent / values[option.field]
     return values
 
 
@@ -433,7 +301,7 @@ def _check_cluster(settings: Settings) -> None:
         raise SettingsError("engine cassandra needs contact-points, addresses of Cassandra nodes.")
     if bool(settings.cassandra_user) != bool(settings.cassandra_password_file):
         raise SettingsError("cassandra-user and cassandra-password-file need each other.")
-    if settings.is_guarded and settings.key_file is None:
+    if settings.is_guarded and not settings.key_source.is_given:
         raise SettingsError(
             "On a cluster, give --key-file: all processes need the same key for secrets."
         )
@@ -454,5 +322,17 @@ def _check_agreement(settings: Settings) -> None:
             f"Host {settings.host} can be reached from other machines, and allow-functions lets "
             "every client run programs as the server's user. Give --credentials FILE."
         )
+    if settings.s3_endpoint is not None and not _HTTP.fullmatch(settings.s3_endpoint):
+        raise SettingsError("s3-endpoint must be an address such as https://s3.example.com.")
+    if settings.s3_endpoint is None and settings.s3_credentials is not None:
+        raise SettingsError("s3-credentials are for an S3 service: give s3-endpoint too.")
+    if settings.s3_credentials is not None and not os.access(settings.s3_credentials, os.R_OK):
+        raise SettingsError(f"Cannot read the credentials file {settings.s3_credentials}.")
+    if sum(map(bool, (settings.key_file, settings.key_command, settings.key))) > 1:
+        raise SettingsError(f"Give one of key-file, key-command and {KEY_VARIABLE}, not several.")
+    if (settings.tls_cert is None) is not (settings.tls_key is None):
+        raise SettingsError("tls-cert and tls-key belong together: give both.")
+    if settings.tls_client_ca is not None and settings.tls_cert is None:
+        raise SettingsError("tls-client-ca needs tls-cert and tls-key.")
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")

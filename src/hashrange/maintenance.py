@@ -1,7 +1,8 @@
-"""Checks and repairs the data directory of a stopped server.
+"""Checks, repairs, encrypts and decrypts the data directory of a stopped server.
 
 A check changes nothing. A repair sets damaged rows aside and rebuilds what is derived from items:
-indexes, tallies, sizes of item collections and expiry rows.
+indexes, tallies, sizes of item collections and expiry rows. A change of encryption that is
+interrupted leaves the directory as it was, or as it was to be.
 """
 
 from __future__ import annotations
@@ -18,7 +19,19 @@ from typing import Final, final
 import apsw
 
 from hashrange.engine.base import Engine
+from hashrange.engine.sqlite.conversion import rewrite_database
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME, LOG_NAME
+from hashrange.engine.sqlite.encryption import (
+    EncryptionError,
+    Mark,
+    PageKey,
+    key_id,
+    make_mark,
+    make_page_key,
+    open_encryption,
+    read_mark,
+    write_mark,
+)
 from hashrange.engine.sqlite.engine import DataDirectoryError, SqliteEngine, acquire_directory
 from hashrange.engine.sqlite.inspection import Inspection
 from hashrange.errors import CorruptionError, EngineError
@@ -51,18 +64,18 @@ class _Progress:
             self._say(f"{self.rows} rows checked")
 
 
-def check(path: str, say: Say, say_progress: Say) -> int:
+def check(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
     """Check a data directory; return how many things are wrong with it."""
     progress = _Progress(say_progress)
     count = 0
-    with _locked(path, accepts_damaged_log=False) as directory:
-        with contextlib.closing(Inspection(directory, progress)) as inspection:
+    with _locked(path, key) as directory:
+        with contextlib.closing(_inspect(directory, key, progress)) as inspection:
             for problem in inspection.problems():
                 count += 1
                 say(problem)
 
         async def check_tables() -> int:
-            engine = SqliteEngine.open(directory)
+            engine = SqliteEngine.open(directory, server_key=key)
             found = 0
             try:
                 async for subject, finding in Consistency(engine, progress).findings():
@@ -77,17 +90,17 @@ def check(path: str, say: Say, say_progress: Say) -> int:
     return count
 
 
-def repair(path: str, say: Say, say_progress: Say) -> int:
+def repair(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
     """Repair a data directory; return how many things could not be mended."""
     progress = _Progress(say_progress)
     _keep_log(Path(path), say)
-    with _locked(path, accepts_damaged_log=True) as directory:
-        with contextlib.closing(Inspection(directory, progress)) as inspection:
+    with _locked(path, key, accepts_damaged_log=True) as directory:
+        with contextlib.closing(_inspect(directory, key, progress)) as inspection:
             for deed in inspection.mend():
                 say(deed)
 
         async def mend_tables() -> int:
-            engine = SqliteEngine.open(directory)
+            engine = SqliteEngine.open(directory, server_key=key)
             try:
                 return await _mend(engine, say, progress)
             finally:
@@ -117,19 +130,101 @@ async def _mend(engine: Engine, say: Say, progress: _Progress) -> int:
     return left
 
 
+def encrypt(path: str, key: bytes, secrets_key: bytes | None, say_progress: Say) -> None:
+    """Encrypt a plain data directory; secrets in it may be sealed under a key of their own."""
+    is_marked = read_mark(Path(path)) is not None
+    with _locked(path, key if is_marked else None, accepts_interrupted=True) as directory:
+        mark = read_mark(directory)
+        if mark is not None and _page_key(directory, key) is not None:
+            raise MaintenanceError(f"{path} is encrypted already; `hashrange rekey` changes that.")
+        mark = mark or make_mark(key, secrets_key or key)
+        _rewrite(directory, key, mark, (None, make_page_key()), say_progress)
+
+
+def decrypt(path: str, key: bytes, say_progress: Say) -> None:
+    """Make an encrypted data directory plain; secrets in it stay sealed under the key."""
+    mark = read_mark(Path(path))
+    if mark is None or not mark.pages:
+        raise MaintenanceError(f"{path} is not encrypted.")
+    with _locked(path, key, accepts_interrupted=True) as directory:
+        page_key = _page_key(directory, key)
+        if page_key is None:
+            # Interrupted just before its end, or an encryption was: either way it is plain.
+            write_mark(directory, mark.with_pages(key, []))
+        else:
+            _rewrite(directory, key, mark, (page_key, None), say_progress)
+
+
+def rekey(path: str, key: bytes, new_key: bytes, *, pages: bool, say_progress: Say) -> None:
+    """Change the key of a data directory; with `pages`, encrypt all of its pages anew as well."""
+    is_marked = read_mark(Path(path)) is not None
+    with _locked(path, key if is_marked else None) as directory:
+        mark = (read_mark(directory) or make_mark(key, key)).rekeyed(key, new_key)
+        write_mark(directory, mark)
+        page_key = _page_key(directory, new_key)
+        if pages and page_key is not None:
+            _rewrite(directory, new_key, mark, (page_key, make_page_key()), say_progress)
+
+
+def describe_key(key: bytes) -> str:
+    """Return what a key is called in the file ENCRYPTION and in refusals."""
+    return key_id(key)
+
+
+def _rewrite(
+    directory: Path,
+    key: bytes,
+    mark: Mark,
+    page_keys: tuple[PageKey | None, PageKey | None],
+    say_progress: Say,
+) -> None:
+    due_at = monotonic() + _PROGRESS_SECONDS
+
+    def report(done: int, total: int) -> None:
+        nonlocal due_at
+        if monotonic() >= due_at:
+            due_at = monotonic() + _PROGRESS_SECONDS
+            say_progress(f"{done >> 20} of about {total >> 20} MB written")
+
+    rewrite_database(directory, key, mark, page_keys, report)
+
+
+def _page_key(directory: Path, key: bytes) -> PageKey | None:
+    """Return the key of the pages as they are; None if they are plain."""
+    return open_encryption(directory / DATABASE_NAME, key, accepts_interrupted=True).page_key
+
+
+def _inspect(directory: Path, key: bytes | None, progress: _Progress) -> Inspection:
+    page_key = open_encryption(directory / DATABASE_NAME, key).page_key
+    return Inspection(directory, progress, page_key)
+
+
 @contextlib.contextmanager
-def _locked(path: str, *, accepts_damaged_log: bool) -> Iterator[Path]:
+def _locked(
+    path: str,
+    key: bytes | None,
+    *,
+    accepts_damaged_log: bool = False,
+    accepts_interrupted: bool = False,
+) -> Iterator[Path]:
     """Lock the directory of a stopped server, and translate what goes wrong with it."""
     if not (Path(path) / DATABASE_NAME).exists():
         raise MaintenanceError(f"{path} is not a data directory: it has no {DATABASE_NAME}.")
     try:
-        lock = acquire_directory(path, accepts_damaged_log=accepts_damaged_log)
+        lock = acquire_directory(
+            path,
+            accepts_damaged_log=accepts_damaged_log,
+            accepts_interrupted=accepts_interrupted,
+            server_key=key,
+        )
         try:
             yield lock.path
         finally:
             lock.release()
     except DataDirectoryError as error:
         raise MaintenanceError(str(error)) from error
+    except EncryptionError as error:
+        raise MaintenanceError(f"Cannot use data directory {path}: {error}.") from error
     except (apsw.Error, CorruptionError, EngineError) as error:
         raise MaintenanceError(f"{path} is damaged too badly to be read: {error}") from error
 

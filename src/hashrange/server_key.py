@@ -1,23 +1,49 @@
-"""The server's key: 32 random bytes in a file of their own, in hexadecimal.
+"""The server's key: 32 random bytes in hexadecimal, in a file, in a variable or from a command.
 
-Whoever has the data directory but not this file cannot read secrets in it. The file is made on
-first use, readable by its owner only, and never overwritten.
+Whoever has the data directory but not this key cannot read secrets in it, and nothing at all if the
+directory is encrypted. A key file is readable by its owner only, and never overwritten.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-KEY_BYTES: Final = 32
+from hashrange.sealing import KEY_BYTES
+
+KEY_VARIABLE: Final = "HASHRANGE_KEY"
 _TEXT_BYTES_MAX: Final = 4096
+_COMMAND_SECONDS_MAX: Final = 60.0
 
 
 class ServerKeyError(Exception):
     """The key cannot be used; the message says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """Where a key comes from: a file, a command that prints it, or the text itself."""
+
+    file: Path | None = None
+    command: str | None = None
+    text: str | None = field(default=None, repr=False)
+
+    @property
+    def is_given(self) -> bool:
+        return bool(self.file or self.command or self.text)
+
+    def load(self, *, may_create: bool = False) -> bytes:
+        """Return the key; make the file if it is not there and may be made."""
+        if self.file is not None:
+            return load_server_key(self.file, may_create=may_create)
+        if self.command is not None:
+            return _parse(_run(self.command), "The output of the key command")
+        return _parse(self.text or "", f"The variable {KEY_VARIABLE}")
 
 
 def default_key_file(data_directory: Path) -> Path:
@@ -40,13 +66,44 @@ def load_server_key(path: Path, *, may_create: bool) -> bytes:
         raise ServerKeyError(
             f"The key file {path} can be read by others than its owner: chmod 600 it."
         )
+    return _parse(text.decode(errors="replace"), str(path))
+
+
+def _parse(text: str, subject: str) -> bytes:
+    """Return the key that a text says; a complaint does not repeat the text."""
     try:
-        key = bytes.fromhex(text.decode().strip())
-    except ValueError as error:
-        raise ServerKeyError(f"{path} is not a key file: it must be hexadecimal.") from error
+        key = bytes.fromhex(text.strip())
+    except ValueError:
+        raise ServerKeyError(f"{subject} is not a key: it must be hexadecimal.") from None
     if len(key) != KEY_BYTES:
-        raise ServerKeyError(f"{path} must hold {KEY_BYTES} bytes in hexadecimal.")
+        raise ServerKeyError(f"{subject} must hold {KEY_BYTES} bytes in hexadecimal.")
     return key
+
+
+def _run(command: str) -> str:
+    import subprocess  # few have such a command, and everybody waits for what is imported
+
+    try:
+        ended = subprocess.run(
+            shlex.split(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=_COMMAND_SECONDS_MAX,
+            check=True,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise ServerKeyError(f"The key command failed: {_reason(error)}.") from None
+    return ended.stdout[:_TEXT_BYTES_MAX].decode(errors="replace")
+
+
+def _reason(error: Exception) -> str:
+    import subprocess
+
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"it ended with status {error.returncode}"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it took more than {_COMMAND_SECONDS_MAX:g} seconds"
+    return str(error)
 
 
 def _create(path: Path) -> None:

@@ -28,6 +28,8 @@ ENGINES = [
     "sqlite-relaxed",
     "sqlite-together",
     "sqlite-together-in-thread",
+    "sqlite-encrypted",
+    "sqlite-encrypted-together",
     "cassandra-played",
 ]
 
@@ -54,13 +56,15 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     if request.param == "cassandra":
         yield cassandra_engine(request.config.getoption("--cassandra"))
         return
-    lock = acquire_directory(tmp_path / "data")
+    key = bytes(32) if "encrypted" in request.param else None
+    lock = acquire_directory(tmp_path / "data", server_key=key)
     durability: Durability = "relaxed" if request.param == "sqlite-relaxed" else "full"
     yield SqliteEngine.open(
         tmp_path / "data",
         durability=durability,
         writes_together="together" in request.param,
         quick_seconds=0.0 if "in-thread" in request.param else 60.0,
+        server_key=key,
     )
     lock.release()
 

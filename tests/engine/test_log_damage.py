@@ -25,20 +25,26 @@ import asyncio, os, sys
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
 from tests.engine.decisions import plain, put
 async def run():
-    engine = SqliteEngine.open(sys.argv[1], durability=sys.argv[2])
+    engine = SqliteEngine.open(sys.argv[1], durability=sys.argv[2], server_key=key)
     await engine.write(plain(creates=["t"]))
     for number in range(int(sys.argv[3])):
         await engine.write(put("t", b"%d" % number, b"value %d" % number))
     os.kill(os.getpid(), 9)
-lock = acquire_directory(sys.argv[1])
+key = bytes.fromhex(sys.argv[4]) or None
+lock = acquire_directory(sys.argv[1], server_key=key)
 asyncio.run(run())
 """
 
+either = pytest.mark.parametrize("key", [None, bytes(32)], ids=["plain", "encrypted"])
 
-def killed(path: Path, durability: str = "full", commits: int = COMMITS) -> bytes:
+
+def killed(
+    path: Path, durability: str = "full", commits: int = COMMITS, key: bytes | None = None
+) -> bytes:
     """Run a process that writes and is killed; return the log it left."""
     root = Path(__file__).parents[2]
     arguments = [sys.executable, "-c", _WRITER, str(path), durability, str(commits)]
+    arguments.append((key or b"").hex())
     subprocess.run(arguments, check=False, cwd=root)
     return (path / LOG_NAME).read_bytes()
 
@@ -49,31 +55,33 @@ def flipped(content: bytes, offset: int) -> bytes:
     return bytes(damaged)
 
 
-def read_all(path: Path) -> list[bytes | None]:
+def read_all(path: Path, key: bytes | None = None) -> list[bytes | None]:
     async def run() -> list[bytes | None]:
-        engine = SqliteEngine.open(path)
+        engine = SqliteEngine.open(path, server_key=key)
         keys = [b"%d" % number for number in range(COMMITS)]
         rows = await engine.read(keys_of("t", keys), EVENTUAL)
         await engine.close()
         return rows
 
-    lock = acquire_directory(path)
+    lock = acquire_directory(path, server_key=key)
     try:
         return asyncio.run(run())
     finally:
         lock.release()
 
 
-def test_a_whole_log_is_replayed(tmp_path: Path) -> None:
-    killed(tmp_path)
-    assert read_all(tmp_path) == [b"value %d" % number for number in range(COMMITS)]
+@either
+def test_a_whole_log_is_replayed(tmp_path: Path, key: bytes | None) -> None:
+    killed(tmp_path, key=key)
+    assert read_all(tmp_path, key) == [b"value %d" % number for number in range(COMMITS)]
 
 
+@either
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_flipped_bit_in_a_synced_log_is_refused_and_nothing_is_changed(
-    tmp_path: Path, place: str
+    tmp_path: Path, place: str, key: bytes | None
 ) -> None:
-    log = killed(tmp_path)
+    log = killed(tmp_path, key=key)
     frames = (len(log) - 32) // FRAME_BYTES
     frame = {"first": 0, "middle": frames // 2, "last": frames - 1}[place]
     damaged = flipped(log, 32 + frame * FRAME_BYTES + 500)
@@ -81,12 +89,12 @@ def test_a_flipped_bit_in_a_synced_log_is_refused_and_nothing_is_changed(
     database = (tmp_path / DATABASE_NAME).read_bytes()
     for _ in range(2):
         with pytest.raises(DataDirectoryError, match=r"has lost commits.*hashrange repair"):
-            acquire_directory(tmp_path)
+            acquire_directory(tmp_path, server_key=key)
     assert (tmp_path / LOG_NAME).read_bytes() == damaged
     assert (tmp_path / DATABASE_NAME).read_bytes() == database
     # Back from a copy, it is good again.
     (tmp_path / LOG_NAME).write_bytes(log)
-    assert None not in read_all(tmp_path)
+    assert None not in read_all(tmp_path, key)
 
 
 @pytest.mark.parametrize("offset", [0, 17, 22, 30])
@@ -116,11 +124,12 @@ def test_the_end_of_a_log_that_nobody_synced_may_be_missing(tmp_path: Path) -> N
     assert all(row is None for row in rows[lost:])
 
 
-def test_damage_can_be_accepted(tmp_path: Path) -> None:
-    log = killed(tmp_path)
+@either
+def test_damage_can_be_accepted(tmp_path: Path, key: bytes | None) -> None:
+    log = killed(tmp_path, key=key)
     (tmp_path / LOG_NAME).write_bytes(flipped(log, len(log) - 500))
-    acquire_directory(tmp_path, accepts_damaged_log=True).release()
-    rows = read_all(tmp_path)
+    acquire_directory(tmp_path, accepts_damaged_log=True, server_key=key).release()
+    rows = read_all(tmp_path, key)
     assert rows[0] == b"value 0"
     assert rows[-1] is None
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import apsw
 
+from hashrange.engine.sqlite.encryption import open_encryption
 from tests.harness.endpoint import Reply, read_reply
 from tests.harness.server import free_port
 
@@ -53,9 +54,13 @@ def eventually(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
-def check_file(directory: Path) -> None:
+def check_file(directory: Path, key: bytes | None = None) -> None:
     """Have SQLite check the whole database of a data directory."""
-    connection = apsw.Connection(str(directory / "hashrange.db"))
+    database = directory / "hashrange.db"
+    connection = apsw.Connection(str(database))
+    page_key = open_encryption(database, key).page_key
+    if page_key is not None:
+        page_key.apply(connection)
     assert connection.pragma("integrity_check") == "ok"
     connection.close()
 

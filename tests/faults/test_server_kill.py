@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hashrange.server_key import load_server_key
 from tests.faults.load import Load
 from tests.faults.served import Served, check_file
 
@@ -24,12 +25,19 @@ WORKER_KILLS = 2  # per round
 WRITES_MAX = 80  # between two kills
 
 
-@pytest.mark.parametrize("module", ["hashrange", "tests.engine.slow_disk"])
+@pytest.mark.parametrize(
+    ("module", "is_encrypted"),
+    [("hashrange", False), ("hashrange", True), ("tests.engine.slow_disk", False)],
+)
 def test_killed_processes_lose_nothing_and_leave_nothing_half_done(
-    tmp_path: Path, module: str
+    tmp_path: Path, module: str, is_encrypted: bool
 ) -> None:
     dice = random.Random(SEED)
-    flags = ("--workers", str(WORKERS), "--log-level", "error")
+    flags = ["--workers", str(WORKERS), "--log-level", "error"]
+    key: bytes | None = None
+    if is_encrypted:
+        key = load_server_key(tmp_path / "key", may_create=True)
+        flags += ["--key-file", str(tmp_path / "key")]
     served = Served(tmp_path / "data", *flags, command=("-m", module))
     load = Load(served.port, SEED)
     kills = doubts = done = 0
@@ -48,7 +56,7 @@ def test_killed_processes_lose_nothing_and_leave_nothing_half_done(
             found = load.check()
             doubts, done = doubts + found[0], done + found[1]
         assert served.stop() == 0
-        check_file(served.directory)
+        check_file(served.directory, key)
         assert "Traceback" not in served.messages()
     except Exception:
         print(served.messages())  # noqa: T201 - for whoever looks for the cause

@@ -8,7 +8,8 @@ import pytest
 
 from hashrange import __version__
 from hashrange.cli.main import build_parser
-from hashrange.config import OPTIONS, default_of
+from hashrange.config import default_of
+from hashrange.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -56,7 +57,7 @@ def test_flags_in_documents_exist():
     for path in DOCUMENTS:
         for line in path.read_text().splitlines():
             for command in re.findall(r"hashrange serve([^`\n]*)", line):
-                used = set(re.findall(r"--[a-z-]+", command))
+                used = set(re.findall(r"--[a-z0-9-]+", command))
                 assert used <= flags, f"{path.name}: {line}"
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.config import CLUSTER_FIELDS, OPTIONS, Kind, Settings, SettingsError, load_settings
+from hashrange.config import Settings, SettingsError, load_settings
+from hashrange.options import CLUSTER_FIELDS, OPTIONS, Kind
 
 
 def refusal(flags=None, environment=None):
@@ -70,6 +71,15 @@ def companions(option, folder):
     return {name: value for name, value in found.items() if name != option.variable}
 
 
+# Settings that make sense only together with others.
+COMPANIONS = {
+    "s3-credentials": {"s3-endpoint": "https://s3.example.com"},
+    "tls-cert": {"tls-key": "a.key"},
+    "tls-key": {"tls-cert": "a.crt"},
+    "tls-client-ca": {"tls-cert": "a.crt", "tls-key": "a.key"},
+}
+
+
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     given = {
@@ -84,8 +94,9 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     bare = option.kind in (Kind.SWITCH, Kind.COUNT, Kind.SECONDS)
     file.write_text(f"{option.name} = {given if bare else repr(given)}\n")
     others = companions(option, tmp_path)
+    needed = COMPANIONS.get(option.name, {})
     values = [
-        getattr(load_settings(flags, others | environment), option.field)
+        getattr(load_settings(needed | flags, others | environment), option.field)
         for flags, environment in (
             ({option.name: given}, {}),
             ({}, {option.variable: given}),

@@ -51,11 +51,13 @@ def _make_context(account, region) -> Any:
 class RunningServer:
     """A server in a thread; its operations are Echo, Wait, Fail and Large."""
 
-    def __init__(self, bounds, credentials=None, visitors=None):
+    def __init__(self, bounds, credentials=None, visitors=None, certificates=None):
         self.bounds = bounds
+        self.certificates = certificates
         self.credentials = credentials
         self.visitors = visitors or Visitors(is_open=not credentials)
         self.waiting = 0
+        self.last_peer: Any = None
         self.errors = []
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -84,7 +86,7 @@ class RunningServer:
         pipeline = Pipeline(Stages(authenticator), _make_context)
         services, neighbours = [self._service()], Neighbours([])
         router = Router(pipeline, services, neighbours, self.visitors, self.bounds)
-        self.server = Server(router, self.bounds)
+        self.server = Server(router, self.bounds, self.certificates)
         self.server.start(SharedListener(listening))
         self._started.set()
         await self.stop_asked.wait()
@@ -92,6 +94,7 @@ class RunningServer:
 
     def _service(self):
         async def echo(scope, request):
+            self.last_peer = scope.peer
             return {"Request": request, "World": scope.context}
 
         async def wait(scope, request):
@@ -135,8 +138,10 @@ class RunningServer:
 class Client:
     """A raw socket to a server."""
 
-    def __init__(self, port):
+    def __init__(self, port, tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self._received = b""
 
     def send(self, data):
@@ -209,8 +214,9 @@ def start_server():
     """Start servers with bounds, credentials or visitors of a test's own."""
     with contextlib.ExitStack() as stack:
 
-        def start(bounds=None, credentials=None, visitors=None):
-            server = RunningServer(bounds or Bounds(stop_seconds=2), credentials, visitors)
+        def start(bounds=None, credentials=None, visitors=None, certificates=None):
+            bounds = bounds or Bounds(stop_seconds=2)
+            server = RunningServer(bounds, credentials, visitors, certificates)
 
             def stop():
                 server.stop()
@@ -236,8 +242,8 @@ def connect():
     """Open sockets that are closed after the test."""
     with contextlib.ExitStack() as stack:
 
-        def connect_to(server):
-            client = Client(server.port)
+        def connect_to(server, tls=None):
+            client = Client(server.port, tls)
             stack.callback(client.close)
             return client
 

@@ -8,14 +8,21 @@ from typing import Protocol, runtime_checkable
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
-from hashrange.engine.sqlite.engine import (
-    DataDirectoryError,
-    SqliteEngine,
-    acquire_directory,
-    wait_for_workers,
-)
 from hashrange.errors import EngineError
 from hashrange.wire.http.router import Health, no_health
+
+try:
+    from hashrange.engine.sqlite.encryption import EncryptionError, root_key
+    from hashrange.engine.sqlite.engine import (
+        DataDirectoryError,
+        SqliteEngine,
+        acquire_directory,
+        wait_for_workers,
+    )
+except ImportError:  # no file locks as of POSIX, as on Windows
+    HAS_FILES = False
+else:
+    HAS_FILES = True
 
 
 class StartError(Exception):
@@ -25,15 +32,21 @@ class StartError(Exception):
 def wait_for_last_server(settings: Settings) -> None:
     """Wait until a server that was killed has let go of the data and of its port."""
     if not settings.in_memory and not settings.is_clustered:
+        if not HAS_FILES:
+            raise StartError(
+                "Data on disk needs file locks that this system lacks; start with --in-memory."
+            )
         wait_for_workers(settings.data_dir)
 
 
-def reserve_data(settings: Settings) -> AbstractContextManager[object]:
+def reserve_data(
+    settings: Settings, server_key: bytes | None = None
+) -> AbstractContextManager[object]:
     """Make sure the data is there and nobody else's; done once, before any process opens it."""
     if settings.in_memory or settings.is_clustered:
         return nullcontext()
     try:
-        lock = acquire_directory(settings.data_dir)
+        lock = acquire_directory(settings.data_dir, server_key=server_key)
     except DataDirectoryError as error:
         raise StartError(str(error)) from error
     stack = ExitStack()
@@ -53,7 +66,7 @@ def health_of(engine: Engine) -> Health:
     return engine.health if isinstance(engine, _TellsHealth) else no_health
 
 
-def open_engine(settings: Settings) -> Engine:
+def open_engine(settings: Settings, server_key: bytes | None = None) -> Engine:
     """Return the engine the settings ask for."""
     if settings.in_memory:
         return MemoryEngine()
@@ -64,6 +77,7 @@ def open_engine(settings: Settings) -> Engine:
             settings.data_dir,
             durability=settings.durability,
             writes_together=settings.workers > 1,
+            server_key=server_key,
         )
     except DataDirectoryError as error:
         raise StartError(str(error)) from error
@@ -94,3 +108,11 @@ def _open_cassandra(settings: Settings) -> Engine:
         )
     except (EngineError, OSError) as error:
         raise StartError(str(error)) from error
+
+
+def find_root_key(settings: Settings, server_key: bytes) -> bytes:
+    """Return the key that secrets in the rows of the data directory are sealed under."""
+    try:
+        return root_key(settings.data_dir, server_key)
+    except (EncryptionError, OSError) as error:
+        raise StartError(f"Cannot use data directory {settings.data_dir}: {error}.") from error

@@ -26,7 +26,7 @@ class Voice:
     def ready(self, host: str, port: int) -> None:
         """Say where the server is and how to connect."""
         if self._is_for_machines:
-            _LOGGER.info("listening on %s", endpoint(host, port))
+            _LOGGER.info("listening on %s", endpoint(host, port, self._settings.scheme))
         else:
             sys.stdout.write(greeting(self._settings, host, port))
             sys.stdout.flush()
@@ -55,15 +55,15 @@ class Voice:
             sys.stdout.flush()
 
 
-def endpoint(host: str, port: int) -> str:
+def endpoint(host: str, port: int, scheme: str = "http") -> str:
     """Return the URL that clients on this machine use."""
     host = _ANY_ADDRESS.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def greeting(settings: Settings, host: str, port: int) -> str:
     """Return the text for people."""
-    url = endpoint(host, port)
+    url = endpoint(host, port, settings.scheme)
     if settings.in_memory:
         data = "in memory, gone when the server stops"
     elif settings.is_clustered:
@@ -76,6 +76,11 @@ def greeting(settings: Settings, host: str, port: int) -> str:
         keys = "export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
     else:
         keys = f"# and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: a pair of {settings.credentials}"
+    if settings.tls_cert is not None:
+        keys += (
+            "\n  # and, unless the system trusts the certificate already:"
+            f"\n  export AWS_CA_BUNDLE={settings.tls_cert.absolute()}"
+        )
     return f"""\
 Hashrange {__version__} is ready on {url}
 Data: {data}

@@ -84,6 +84,7 @@ def examine(flags: dict[str, object], environment: Mapping[str, str]) -> Iterato
         yield from check_cluster(settings)
     else:
         yield from check_directory(settings.data_dir.absolute())
+    yield from check_certificate(settings)
     yield from check_exposure(settings)
     yield from check_clients(settings, environment)
 
@@ -215,10 +216,24 @@ def _mounts() -> str:
     return ""
 
 
+def check_certificate(settings: Settings) -> Iterator[Finding]:
+    """Look at whether the certificate and its key can be used."""
+    from hashrange.app.application import certificates_of
+    from hashrange.app.engines import StartError
+
+    try:
+        if certificates_of(settings) is not None:
+            yield ok(f"tls: {settings.tls_cert} and its key can be used")
+    except StartError as error:
+        yield problem(f"tls: {error}")
+
+
 def check_exposure(settings: Settings) -> Iterator[Finding]:
     """Look at who can reach the server."""
-    if not is_loopback(settings.host) and settings.credentials is None:
+    if not is_loopback(settings.host) and not settings.is_guarded:
         yield warning(f"access: anybody who reaches {settings.host} can read and change the data")
+    if not is_loopback(settings.host) and settings.tls_cert is None:
+        yield warning("access: without --tls-cert, anybody on the way can read what is sent")
     if settings.durability == "relaxed":
         yield warning("durability: relaxed; a power loss can take acknowledged writes")
 
@@ -235,8 +250,10 @@ def check_clients(settings: Settings, environment: Mapping[str, str]) -> Iterato
         )
     elif url is None:
         yield warning("clients: AWS_ENDPOINT_URL is not set here, so they go to AWS")
-    elif urlsplit(url).scheme != "http":
-        yield warning(f"clients: AWS_ENDPOINT_URL is {url}, and the server speaks http")
+    elif urlsplit(url).scheme != settings.scheme:
+        yield warning(
+            f"clients: AWS_ENDPOINT_URL is {url}, and the server speaks {settings.scheme}"
+        )
     elif f":{settings.port}" not in urlsplit(url).netloc:
         yield warning(f"clients: AWS_ENDPOINT_URL is {url}, not port {settings.port}")
     else:

@@ -33,6 +33,7 @@ class Endpoint:
         self._region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or _DUMMY
         self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or _DUMMY
+        self._ca_bundle = environment.get("AWS_CA_BUNDLE") or None
         self._token = environment.get("AWS_SESSION_TOKEN") or None
 
     def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,13 +67,18 @@ class Endpoint:
     ) -> dict[str, Any]:
         # Slow to import, and most commands send nothing.
         import http.client
+        import ssl
 
         body = b"" if request is None else json.dumps(request).encode()
         headers = self._sign(method, url, body, headers, service)
-        secure = self._parts.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(self._parts.netloc, timeout=_SECONDS_MAX)
+        netloc = self._parts.netloc
+        connection = http.client.HTTPConnection(netloc, timeout=_SECONDS_MAX)
         try:
+            if self._parts.scheme == "https":
+                trusted = ssl.create_default_context(cafile=self._ca_bundle)
+                connection = http.client.HTTPSConnection(
+                    netloc, timeout=_SECONDS_MAX, context=trusted
+                )
             connection.request(method, url, body, headers)
             response = connection.getresponse()
             return _read(response.status, response.read())

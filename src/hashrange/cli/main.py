@@ -14,28 +14,16 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import completion, design, triggers
+from hashrange.cli import certificate, completion, data_directories, design, top, triggers
 from hashrange.cli.data import commands as data_commands
-from hashrange.config import (
-    CONFIG_OPTION,
-    OPTIONS,
-    Kind,
-    Option,
-    SettingsError,
-    default_of,
-    load_settings,
-)
+from hashrange.config import CONFIG_OPTION, SettingsError, default_of, load_settings
+from hashrange.options import OPTIONS, Kind, Option
 
 _METAVARS = {
     Kind.TEXT: "TEXT",
     Kind.PATH: "PATH",
     Kind.COUNT: "NUMBER",
     Kind.SECONDS: "SECONDS",
-}
-
-_MAINTENANCE = {
-    "check": "check the data directory of a stopped server",
-    "repair": "repair the data directory of a stopped server",
 }
 
 
@@ -49,8 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(design.run(given))
     if given.command in data_commands.NAMES:
         sys.exit(data_commands.run(given))
-    if given.command in ("check", "repair"):
-        sys.exit(_maintain(given.command, given.directory))
+    if given.command in data_directories.COMMANDS:
+        sys.exit(data_directories.run(given, os.environ))
+    if given.command == "certificate":
+        sys.exit(certificate.run(given))
+    if given.command == "top":
+        sys.exit(top.run(given))
     if given.command == "completion":
         sys.exit(completion.run(parser, given.shell))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
@@ -89,9 +81,9 @@ def build_parser() -> argparse.ArgumentParser:
     triggers.add_commands(commands)
     design.add_commands(commands)
     data_commands.add_commands(commands)
-    for name, purpose in _MAINTENANCE.items():
-        command = commands.add_parser(name, help=purpose, description=purpose.capitalize() + ".")
-        command.add_argument("directory", metavar="DIR", help="data directory of a stopped server")
+    data_directories.add_commands(commands)
+    certificate.add_command(commands)
+    top.add_command(commands)
     completion.add_command(commands)
     return parser
 
@@ -129,27 +121,6 @@ def _serve(flags: dict[str, object]) -> int:
         return _complain(error, status=1)
     voice.stopped()
     return 0
-
-
-def _maintain(command: str, directory: str) -> int:
-    from hashrange.cli.logs import set_up_logging
-    from hashrange.maintenance import MaintenanceError, check, repair
-
-    set_up_logging("critical", "human")
-    action = check if command == "check" else repair
-    try:
-        problems = action(directory, _print, _print_progress)
-    except MaintenanceError as error:
-        return _complain(error, status=1)
-    return 1 if problems else 0
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def _print_progress(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 def _complain(error: Exception, *, status: int) -> int:

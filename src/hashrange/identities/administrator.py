@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hashrange.identities.records import AccessKey, Identity
+from hashrange.identities.records import SECRETS, AccessKey, Identity
 from hashrange.identities.sessions import new_access_key_id, new_secret, new_unique_id
 from hashrange.identities.store import IdentityStore, Rows, access_key_key, identity_key
-from hashrange.identities.vault import SECRETS
 
 NAME: Final = "admin"
 _EVERYTHING: Final = "arn:aws:iam::aws:policy/AdministratorAccess"

@@ -20,6 +20,9 @@ ID_PREFIXES: Final = {"user": "AIDA", "group": "AGPA", "role": "AROA", "policy":
 AWS_ACCOUNT: Final = "aws"
 """Where the policies are that AWS itself manages."""
 
+SECRETS: Final = "access keys"
+"""The purpose that secrets of access keys are sealed for."""
+
 
 @dataclass(slots=True)
 class Identity:

@@ -18,11 +18,11 @@ import orjson
 
 from hashrange.identities.directory import Directory, tag_keys
 from hashrange.identities.records import Identity
-from hashrange.identities.vault import SealError, Vault
 from hashrange.policies.documents import Kind, MalformedPolicyError, compile_policy
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal, root_arn
 from hashrange.policies.statements import Policy
+from hashrange.sealing import SealError, Vault
 
 _PURPOSE: Final = "session tokens"
 _TOKEN_BYTES_MAX: Final = 16_384

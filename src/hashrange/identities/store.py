@@ -26,7 +26,7 @@ from hashrange.identities.records import (
     pack,
     unpack,
 )
-from hashrange.identities.vault import SealError, Vault
+from hashrange.sealing import SealError, Vault
 
 STORE: Final = "identities"
 

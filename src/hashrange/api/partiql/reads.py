@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from hashrange.api.items.admission import admit_read
 from hashrange.api.items.arguments import check_scalar_keys
 from hashrange.api.items.consumed_capacity import capacity_detail, read_units
 from hashrange.api.items.keys import key_of
-from hashrange.api.items.pages import Source, note_page, page_capacity, touch_index
+from hashrange.api.items.pages import (
+    Source,
+    note_capacity,
+    note_page,
+    page_capacity,
+    touch_index,
+)
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.partiql.keys import KeyPlan, plan_keys
 from hashrange.api.partiql.next_tokens import remaining_spans, write_token
@@ -23,6 +30,7 @@ from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, segment_bounds, splice, unpack_item
+from hashrange.storage.locked_ranges import finish_committed
 from hashrange.storage.reads import Page, Span, read_page
 
 _INVALID = "One or more parameter values were invalid: "
@@ -144,11 +152,16 @@ async def _read(
     consistent: bool = request.get("ConsistentRead", False)
     spans = plan.spans or [Span(source.place, *segment_bounds(0, 1))]
     number, spans = remaining_spans(request, spans)
+    first = spans[0].lower if spans else b""
+    if source.table.meter is not None:
+        admit_read(scope, source.table, source.index, first)
     page = Page()
     units = 0.0
     limit: int | None = request.get("Limit")
     for span in spans:
         before, looked_at = page.scanned_bytes, page.scanned_count
+        if consistent and source.table.has_locks:
+            await finish_committed(context.engine, source.table, span.lower, span.upper)
         await read_page(
             context.engine,
             span,
@@ -156,7 +169,6 @@ async def _read(
             condition=None if source.fetches else condition,
             consistency=consistency_of(consistent),
             page=page,
-            table=source.table,
         )
         units += read_units(page.scanned_bytes - before, consistent=consistent)
         if page.last_row is not None:
@@ -172,7 +184,7 @@ async def _read(
         response["NextToken"] = write_token(request, number, _position(source, item))
     note_page(scope, source, page)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
-    capacity.note_reads(scope)
+    note_capacity(scope, capacity, source, first)
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = capacity.document(detail)

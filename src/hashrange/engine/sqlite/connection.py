@@ -10,6 +10,7 @@ import apsw
 
 from hashrange.engine.base import space_of
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME
+from hashrange.engine.sqlite.encryption import PageKey
 from hashrange.engine.sqlite.row_sums import seed_of
 from hashrange.errors import ConflictError, CorruptionError, EngineError, StorageFullError
 
@@ -27,12 +28,18 @@ _BUSY_MILLISECONDS: Final = 2000
 _CACHE_KIBIBYTES: Final = 8 * 1024
 # Reads are a third faster where the file is mapped; writes are not.
 _MAPPED_BYTES_MAX: Final = 64 << 20
+_DECRYPTED_KIBIBYTES: Final = 32 * 1024
 _JOURNAL_BYTES_KEPT: Final = 256 << 20
 _STORE_NAME: Final = re.compile(r"[a-z0-9_]{1,200}(\.[a-z0-9_]{1,200})?")
 
 
 def open_connection(
-    directory: Path, *, syncs_commits: bool, read_only: bool, vfs: str | None = None
+    directory: Path,
+    *,
+    syncs_commits: bool,
+    read_only: bool,
+    vfs: str | None = None,
+    page_key: PageKey | None = None,
 ) -> apsw.Connection:
     """Open the database of a prepared data directory.
 
@@ -45,6 +52,13 @@ def open_connection(
         vfs=vfs,
         statementcachesize=STATEMENTS_CACHED_MAX,
     )
+    cache_kibibytes, mapped_bytes = _CACHE_KIBIBYTES, _MAPPED_BYTES_MAX if read_only else 0
+    if page_key is not None:
+        page_key.apply(connection)
+        # Encrypted pages cannot be mapped; those that were decrypted are kept instead.
+        mapped_bytes = 0
+        if read_only:
+            cache_kibibytes = _DECRYPTED_KIBIBYTES
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
     # Checkpoints are made by the writer when it suits (see GroupCommit), never inside COMMIT.
     connection.execute(
@@ -53,8 +67,8 @@ def open_connection(
         PRAGMA fullfsync = ON;
         PRAGMA wal_autocheckpoint = 0;
         PRAGMA journal_size_limit = {_JOURNAL_BYTES_KEPT};
-        PRAGMA cache_size = -{_CACHE_KIBIBYTES};
-        PRAGMA mmap_size = {_MAPPED_BYTES_MAX if read_only else 0};
+        PRAGMA cache_size = -{cache_kibibytes};
+        PRAGMA mmap_size = {mapped_bytes};
         PRAGMA secure_delete = OFF;
         PRAGMA query_only = {"ON" if read_only else "OFF"};
         """

@@ -8,8 +8,9 @@
 | SHARED        | mapped by all processes: the newest change counter and more (see `shared_state`) |
 | RESERVE       | room on the disk that is given back when a store is dropped on a full one        |
 | LEASE.*       | empty; each locked by the process that does this background work                 |
+| ENCRYPTION    | in an encrypted directory: which key opens it (see `encryption`)                 |
 
-Only hashrange.db carries anything that must survive; the other files are made anew when missing.
+Only hashrange.db and ENCRYPTION carry anything that must survive; the others are made anew.
 docs/internals/storage.md describes the whole format.
 """
 
@@ -25,6 +26,16 @@ from typing import Final, final
 
 import apsw
 
+from hashrange.engine.sqlite.encryption import (
+    MARK_NAME,
+    NEW_MARK_NAME,
+    EncryptionError,
+    Opened,
+    PageKey,
+    open_encryption,
+    sync_directory,
+    write_mark,
+)
 from hashrange.engine.sqlite.file_locks import LEASE_PREFIX, PRIVATE_MODE, open_private
 from hashrange.engine.sqlite.log_check import find_damage, find_missing_database
 from hashrange.engine.sqlite.log_sync import open_file
@@ -35,6 +46,7 @@ from hashrange.errors import CorruptionError
 
 DATABASE_NAME: Final = "hashrange.db"
 LOG_NAME: Final = DATABASE_NAME + "-wal"
+NEW_DATABASE_NAME: Final = DATABASE_NAME + "-new"
 APPLICATION_ID: Final = 0x48524E47
 FORMAT_VERSION: Final = 3
 PAGE_BYTES: Final = 8192
@@ -45,6 +57,7 @@ _JOURNAL_NAME: Final = DATABASE_NAME + "-journal"
 _OWN_NAMES: Final = frozenset(
     {DATABASE_NAME, LOG_NAME, _JOURNAL_NAME, DATABASE_NAME + "-shm"}
     | {_LOCK_NAME, "TURN", "QUEUE", SHARED_STATE_NAME, RESERVE_NAME}
+    | {MARK_NAME, NEW_MARK_NAME, NEW_DATABASE_NAME}
 )
 # What a freshly made file system holds.
 _IGNORED_NAMES: Final = frozenset({"lost+found"})
@@ -96,13 +109,18 @@ def wait_for_workers(path: str | os.PathLike[str]) -> None:
 
 
 def acquire_directory(
-    path: str | os.PathLike[str], *, vfs: str | None = None, accepts_damaged_log: bool = False
+    path: str | os.PathLike[str],
+    *,
+    vfs: str | None = None,
+    accepts_damaged_log: bool = False,
+    accepts_interrupted: bool = False,
+    server_key: bytes | None = None,
 ) -> DirectoryLock:
     """Make or check the data directory and lock it for this server.
 
     Called once by the parent process, before any worker opens the engine. Nothing is created in
     a directory that is refused. The directory itself is locked, not a file in it, since a file
-    could be deleted and made again.
+    could be deleted and made again. `accepts_interrupted` is about encryption (see there).
     """
     directory = Path(path).absolute()
     try:
@@ -112,13 +130,18 @@ def acquire_directory(
         raise DataDirectoryError(_not_usable(directory, error)) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _check_ownership(directory)
+        opened = open_encryption(
+            directory / DATABASE_NAME, server_key, accepts_interrupted=accepts_interrupted
+        )
+        _check_ownership(directory, opened)
         _make_private(directory, descriptor)
         _note_process(directory)
+        _begin_encryption(directory, opened)
         with SharedState(directory) as shared:
             if shared.is_damaged():
                 _mend_log(directory, vfs)
-            counter = _prepare_database(directory, vfs, None if accepts_damaged_log else shared)
+            known = None if accepts_damaged_log else shared
+            counter = _prepare_database(directory, vfs, known, opened.page_key)
             shared.reset(counter)
         Reserve(directory).take()
         # From here on workers may join; a second server still finds the lock taken.
@@ -135,7 +158,7 @@ def _refusal(directory: Path, error: BaseException) -> BaseException:
         return DataDirectoryError(_taken(directory))
     if isinstance(error, OSError):
         return DataDirectoryError(_not_usable(directory, error))
-    if isinstance(error, apsw.Error | CorruptionError):
+    if isinstance(error, apsw.Error | CorruptionError | EncryptionError):
         return DataDirectoryError(f"Cannot use data directory {directory}: {error}.")
     return error
 
@@ -160,7 +183,7 @@ def join_directory(path: str | os.PathLike[str]) -> DirectoryLock:
 def _make_directory(directory: Path) -> None:
     if not directory.exists():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync_directory(directory.parent)
+        sync_directory(directory.parent)
 
 
 def _open_directory(directory: Path) -> int:
@@ -190,7 +213,15 @@ def _make_private(directory: Path, descriptor: int) -> None:
             os.close(file_descriptor)
 
 
-def _check_ownership(directory: Path) -> None:
+def _begin_encryption(directory: Path, opened: Opened) -> None:
+    """Mark a directory that is to be encrypted; remove what an interrupted conversion left."""
+    if opened.new_mark is not None:
+        write_mark(directory, opened.new_mark)
+    for name in (NEW_DATABASE_NAME, NEW_MARK_NAME):
+        (directory / name).unlink(missing_ok=True)
+
+
+def _check_ownership(directory: Path, opened: Opened) -> None:
     """Refuse a directory or database that some other program made, or a newer release."""
     database = directory / DATABASE_NAME
     for file in _own_files(directory):
@@ -216,8 +247,9 @@ def _check_ownership(directory: Path) -> None:
         return
     with database.open("rb") as content:
         header = content.read(100)
-    if not header:
-        # Power was lost before the first transaction: nothing was ever stored here.
+    if not header or opened.page_key is not None:
+        # Encrypted pages are looked at by `_prepare_database`. With none at all, power was lost
+        # before the first transaction: nothing was ever stored here.
         return
     if header[:16] != _SQLITE_MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise DataDirectoryError(_not_ours(database))
@@ -250,7 +282,9 @@ def _mend_log(directory: Path, vfs: str | None) -> None:
             file.close()
 
 
-def _prepare_database(directory: Path, vfs: str | None, shared: SharedState | None) -> int:
+def _prepare_database(
+    directory: Path, vfs: str | None, shared: SharedState | None, page_key: PageKey | None
+) -> int:
     """Create the database if it is not there; return its change counter.
 
     What is shared tells how much of the log there should be; None accepts any.
@@ -259,6 +293,8 @@ def _prepare_database(directory: Path, vfs: str | None, shared: SharedState | No
     has_log = log.exists() and log.stat().st_size > 0
     connection = apsw.Connection(str(directory / DATABASE_NAME), vfs=vfs)
     try:
+        if page_key is not None:
+            page_key.apply(connection)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         # A rollback journal that came back after its deletion would undo what followed, so this
         # connection syncs the directory whenever it deletes one.
@@ -267,7 +303,7 @@ def _prepare_database(directory: Path, vfs: str | None, shared: SharedState | No
             if connection.execute("SELECT count(*) FROM sqlite_schema").get:
                 raise DataDirectoryError(_not_ours(directory / DATABASE_NAME))
             _create_database(connection)
-            _sync_directory(directory)
+            sync_directory(directory)
         elif shared is not None:
             _check_log(connection, log, has_log, shared)
         connection.pragma("journal_mode", "wal")
@@ -343,15 +379,7 @@ def _note_process(directory: Path) -> None:
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     finally:
         os.close(descriptor)
-    _sync_directory(directory)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = _open_directory(directory)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_directory(directory)
 
 
 def _not_ours(database: Path) -> str:

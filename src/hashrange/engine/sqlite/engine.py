@@ -47,6 +47,7 @@ from hashrange.engine.sqlite.data_directory import (
     wait_for_workers,
 )
 from hashrange.engine.sqlite.dropped_stores import FreePiece, has_dropped_stores
+from hashrange.engine.sqlite.encryption import EncryptionError, open_encryption
 from hashrange.engine.sqlite.file_locks import (
     CHECKPOINT_LOCK_NAME,
     WriteTurn,
@@ -107,11 +108,15 @@ class SqliteEngine:
         checkpoint_bytes: int,
         quick_seconds: float,
         vfs: str | None,
+        server_key: bytes | None,
     ) -> None:
         directory = membership.path
+        page_key = open_encryption(directory / DATABASE_NAME, server_key).page_key
         syncs_apart = writes_together and durability == "full"
         syncs_commits = durability == "full" and not syncs_apart
-        connect = partial(open_connection, directory, syncs_commits=syncs_commits, vfs=vfs)
+        connect = partial(
+            open_connection, directory, syncs_commits=syncs_commits, vfs=vfs, page_key=page_key
+        )
         self._membership = membership
         self._closed = False
         self._turn = WriteTurn(directory)
@@ -158,18 +163,26 @@ class SqliteEngine:
         checkpoint_bytes: int = CHECKPOINT_BYTES,
         quick_seconds: float = QUICK_SECONDS,
         vfs: str | None = None,
+        server_key: bytes | None = None,
     ) -> SqliteEngine:
         """Open a data directory that `acquire_directory` prepared, in this or a parent process.
 
         Where several processes write at the same time, `writes_together` lets them share the time
-        of the disk; then all engines of the directory must have it.
+        of the disk; then all engines of the directory must have it. An encrypted directory needs
+        the key of the server.
         """
         membership = join_directory(path)
         try:
             return cls(
-                membership, durability, writes_together, checkpoint_bytes, quick_seconds, vfs
+                membership,
+                durability,
+                writes_together,
+                checkpoint_bytes,
+                quick_seconds,
+                vfs,
+                server_key,
             )
-        except (OSError, apsw.Error, CorruptionError) as error:
+        except (OSError, apsw.Error, CorruptionError, EncryptionError) as error:
             membership.release()
             raise DataDirectoryError(f"Cannot open {membership.path}: {error}.") from error
 

@@ -18,6 +18,7 @@ import apsw
 from hashrange.engine.base import space_of
 from hashrange.engine.sqlite.connection import StoreStatements, open_connection
 from hashrange.engine.sqlite.data_directory import SELECT_META
+from hashrange.engine.sqlite.encryption import PageKey
 from hashrange.engine.sqlite.layout import SELECT_SPACE, SELECT_TALLY, UPDATE_TALLY
 from hashrange.engine.sqlite.row_sums import columns_sum, is_right_row
 
@@ -37,8 +38,10 @@ Progress = Callable[[int], None]
 class Inspection:
     """A stopped server's database, opened below the engine."""
 
-    def __init__(self, directory: Path, progress: Progress) -> None:
-        self._connection = open_connection(directory, syncs_commits=True, read_only=False)
+    def __init__(self, directory: Path, progress: Progress, page_key: PageKey | None) -> None:
+        self._connection = open_connection(
+            directory, syncs_commits=True, read_only=False, page_key=page_key
+        )
         self._progress = progress
 
     def close(self) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hashrange.identities.records import AccessKey
+from hashrange.identities.records import SECRETS, AccessKey
 from hashrange.identities.sessions import new_access_key_id, new_secret
 from hashrange.identities.store import Rows, access_key_key, identity_key
-from hashrange.identities.vault import SECRETS
 from hashrange.neighbours.iam.answers import limit_exceeded, moment, no_such, own_name, page
 from hashrange.neighbours.iam.entities import Entities
 from hashrange.neighbours.service import Handler, Parameters, Result, Scope, ServiceError

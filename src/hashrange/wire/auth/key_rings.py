@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Final, Protocol, final
 
-from hashrange.identities.records import AccessKey
+from hashrange.identities.records import SECRETS, AccessKey
 from hashrange.identities.sessions import open_session, session_grants
 from hashrange.identities.store import IdentityStore
-from hashrange.identities.vault import SECRETS, SealError
 from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal, root_arn
+from hashrange.sealing import SealError
 
 _ALL: Final = (
     '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}'

@@ -40,6 +40,7 @@ from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
 
 if TYPE_CHECKING:
+    from hashrange.wire.http.head_cache import Frame
     from hashrange.wire.http.server import Server
 
 # The result of `next` for a coroutine that has ended; cheaper than catching StopIteration.
@@ -78,6 +79,7 @@ class Connection:
         "_answering",
         "_backlog",
         "_body",
+        "_frame",
         "_header_bytes",
         "_headers",
         "_is_at_start",
@@ -112,8 +114,9 @@ class Connection:
         # The request being answered, and its suspended handler.
         self._answered: HttpRequest | None = None
         self._answering: Iterator[Any] | None = None
-        # Whether the next bytes begin a request.
+        # Whether the next bytes begin a request, and how the last one began.
         self._is_at_start = True
+        self._frame: Frame | None = None
         # Whether the client does not read its responses.
         self.is_choked = False
         self._is_fresh = False
@@ -178,14 +181,14 @@ class Connection:
         self.answer_waiting()
 
     def eof_received(self) -> bool:
-        """Keep the socket open until the outstanding answers are sent."""
+        """Keep the socket open until the outstanding answers are sent; TLS has no half-close."""
         self._turn.flush()
         self._is_half_closed = True
-        return self.is_owed
+        return self.is_owed and not self._peer.is_secure
 
     def data_received(self, data: bytes) -> None:
         server = self._server
-        request = server.head_cache.recall(data) if self._is_at_start else None
+        request = server.head_cache.recall(data, self._frame) if self._is_at_start else None
         if (
             request is None
             or server.buffered_bytes + len(request.body) > server.bounds.buffered_bytes_max
@@ -194,6 +197,7 @@ class Connection:
         else:
             server.buffered_bytes += len(request.body)
             self.since = server.now
+            self._frame = request.head.frame
             self._waiting.append(request)
         if self._waiting and self._answering is None and not self.is_choked:
             self._queue()
@@ -492,7 +496,8 @@ class Connection:
         if self.phase is _LINGER and not self._is_half_closed:
             # Closing at once would reset the connection of a client that is still sending, which
             # might then never see the answer.
-            transport.write_eof()
+            if transport.can_write_eof():
+                transport.write_eof()
         else:
             self.phase = _LINGER
             transport.close()

@@ -18,14 +18,18 @@ from hashrange.wire.http.messages import HttpAnswer
 from hashrange.wire.http.overload import BUSY
 from hashrange.wire.http.phase import Phase
 from hashrange.wire.http.router import Router
+from hashrange.wire.http.tls import Certificates, is_handshake, refuse_plain
 
 
 @final
 class Server:
     """Accepts connections and watches over them."""
 
-    def __init__(self, router: Router, bounds: Bounds) -> None:
+    def __init__(
+        self, router: Router, bounds: Bounds, certificates: Certificates | None = None
+    ) -> None:
         self.bounds = bounds
+        self._certificates = certificates
         self.loop = asyncio.get_running_loop()
         self.head_cache = HeadCache()
         self.turn = LoopTurn(self.loop)
@@ -60,6 +64,8 @@ class Server:
         self.is_stopping = self._router.is_stopping = True
         if self._acceptor is not None:
             self._acceptor.stop()
+        for joining in self._joining:
+            joining.cancel()
         for connection in list(self._connections):
             connection.close_when_idle()
         if self._connections:
@@ -72,6 +78,11 @@ class Server:
             self._ticker.cancel()
 
     def _begin_connection(self, accepted: socket.socket) -> None:
+        if len(self._joining) >= self.bounds.connections_max:
+            # So many clients that have not finished their handshake.
+            accepted.close()
+            self._note_departure()
+            return
         joining = self.loop.create_task(self._join(accepted))
         self._joining.add(joining)
         joining.add_done_callback(self._joining.discard)
@@ -80,12 +91,29 @@ class Server:
         try:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self.loop.connect_accepted_socket(  # type: ignore[type-var]
-                lambda: Connection(self), accepted
-            )
-        except OSError:
-            accepted.close()  # the client is gone again
+            if self._certificates is None:
+                await self.loop.connect_accepted_socket(  # type: ignore[type-var]
+                    lambda: Connection(self), accepted
+                )
+            else:
+                await self._join_securely(accepted, self._certificates)
+        except (OSError, asyncio.CancelledError):
+            accepted.close()  # the client is gone again, its handshake failed, or the server stops
             self._note_departure()
+
+    async def _join_securely(self, accepted: socket.socket, certificates: Certificates) -> None:
+        seconds = self.bounds.header_seconds
+        if not await is_handshake(self.loop, accepted, seconds):
+            await refuse_plain(self.loop, accepted)
+            self._note_departure()
+            return
+        await self.loop.connect_accepted_socket(  # type: ignore[type-var]
+            lambda: Connection(self),
+            accepted,
+            ssl=certificates.context,
+            ssl_handshake_timeout=seconds,
+            ssl_shutdown_timeout=self.bounds.linger_seconds,
+        )
 
     # Called by connections.
 
@@ -141,6 +169,8 @@ class Server:
     def _tick(self) -> None:
         self.now = self.loop.time()
         self._router.writer.tick()
+        if self._certificates is not None:
+            self._certificates.refresh()
         for connection in list(self._connections):
             if self.now - connection.since > self._seconds_max(connection):
                 connection.expire()

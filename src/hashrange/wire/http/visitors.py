@@ -32,7 +32,7 @@ _SHOWN_BYTES_MAX: Final = 100
 class Visitors:
     """The origins and host names that are answered; one per server process."""
 
-    __slots__ = ("_checks_hosts", "_hosts", "_is_open", "_origins")
+    __slots__ = ("_checks_hosts", "_hosts", "_is_open", "_origins", "_scheme")
 
     def __init__(
         self,
@@ -41,8 +41,10 @@ class Visitors:
         *,
         is_open: bool = True,
         is_local: bool = True,
+        is_secure: bool = False,
     ) -> None:
         """Take the allowed names; `is_open` without credentials, `is_local` on loopback."""
+        self._scheme = b"https://" if is_secure else b"http://"
         self._origins = frozenset(origin.encode() for origin in origins)
         self._hosts = frozenset(host.encode() for host in hosts)
         self._is_open = is_open
@@ -73,7 +75,7 @@ class Visitors:
         if head.reader or not (self._is_open or head.method == b"OPTIONS"):
             return ""
         if head.origin is not None:
-            if self._checks_hosts and head.origin == b"http://" + host:
+            if self._checks_hosts and head.origin == self._scheme + host:
                 return ""
             return (
                 f"Web pages of the origin {_shown(head.origin)} may not use this server. Start it "
