@@ -9,7 +9,7 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
-from hashrange.app.engines import StartError, open_engine
+from hashrange.app.engines import StartError, health_of, open_engine
 from hashrange.app.keys import ServerKeys
 from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
@@ -157,7 +157,6 @@ class Application:
         )
         self._database = database
         audit.keep(database)
-        bounds = bounds_of(settings)
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
@@ -177,9 +176,15 @@ class Application:
         if is_measuring:
             scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
         router = Router(
-            database.pipeline, services, neighbours, visitors_of(settings), bounds, scrapes
+            database.pipeline,
+            services,
+            neighbours,
+            visitors_of(settings),
+            bounds_of(settings),
+            scrapes,
         )
-        self._server = Server(router, bounds, self._certificates)
+        router.health = health_of(engine)
+        self._server = Server(router, bounds_of(settings), self._certificates)
         self._server.start(listener)
         database.start_services()
         monitoring.start()

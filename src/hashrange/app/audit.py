@@ -62,7 +62,7 @@ def _log_of(settings: Settings) -> LogFile | None:
     path = settings.audit_file
     if path is not None:
         return LogFile(STANDARD_OUTPUT if path.name == STANDARD_OUTPUT else str(path))
-    if settings.in_memory:
+    if settings.in_memory or settings.is_clustered:
         return None
     absolute = settings.data_dir.absolute()
     return LogFile(str(absolute.with_name(absolute.name + "-audit.log")))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, final
+
+import orjson
 
 from hashrange.api.operation import Service
 from hashrange.wire.http.bounds import Bounds
@@ -15,6 +17,7 @@ from hashrange.wire.http.content_encoding import (
 )
 from hashrange.wire.http.messages import (
     NOT_FOUND,
+    PLAIN_JSON,
     TEXT,
     HttpAnswer,
     HttpRequest,
@@ -33,6 +36,15 @@ _PREFLIGHT_SECONDS: Final = 172800
 _HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
 
 
+Health = Callable[[], tuple[bool, dict[str, object]]]
+"""Tells whether the engine works, and what there is to know about it."""
+
+
+def no_health() -> tuple[bool, dict[str, object]]:
+    """Tell of an engine in this process, which works as long as the process does."""
+    return True, {"engine": "local"}
+
+
 @final
 class Router:
     """Answers requests; one per server process, shared by its connections."""
@@ -47,6 +59,7 @@ class Router:
         scrapes: Scrapes | None = None,
     ) -> None:
         self.writer = ResponseWriter()
+        self.health: Health = no_health
         # Set while the server stops, so that clients go elsewhere.
         self.is_stopping = False
         by_protocol: dict[str, list[Service]] = {"json": [], "rest-json": []}
@@ -128,6 +141,11 @@ class Router:
                 return _HEALTHY
             if path == b"/healthz":
                 return HttpAnswer(200, b"ok\n", TEXT)
+            if path == b"/healthz/engine":
+                is_well, details = self.health()
+                return HttpAnswer(
+                    200 if is_well else 503, orjson.dumps(details) + b"\n", PLAIN_JSON
+                )
             if path == b"/readyz":
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
