@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
@@ -180,10 +180,11 @@ class Database:
             )
         )
         if not self.engine.capabilities.indexes_in_step:
+            follower = IndexFollower(self.engine, self.catalog, _run_at_once)
             services.append(
                 Service(
                     "following index changes",
-                    self._follower.step,
+                    follower.step,
                     idle_seconds=_FOLLOWER_IDLE_SECONDS,
                 )
             )
@@ -227,6 +228,11 @@ class Database:
             clock=self.clock,
             address=self._address,
         )
+
+
+async def _run_at_once(steps: Sequence[Awaitable[int]]) -> Sequence[int]:
+    """Take steps at once: on an engine with a network each of them waits for answers."""
+    return await asyncio.gather(*steps)
 
 
 def _variables() -> dict[str, str]:
