@@ -120,6 +120,7 @@ class Application:
             self._clock,
             delays_of(settings),
             stages=self._stages,
+            keyring=self._keys.keyring,
             is_shared=settings.is_guarded,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),

@@ -6,6 +6,7 @@ fill row      := "b" world name 0 index     how far the filling of a new index h
 expiry row    := "e" world name             nothing; there while items of the table expire
 index row     := "g" world name             nothing; there while its global indexes need a follower
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
+sealing row   := "z" world name 0 store     the spaces that are sealed, see storage/sealed_engine
 world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
@@ -52,9 +53,11 @@ from hashrange.storage.catalog_followup import (
     follow_up,
     shared_stores,
 )
+from hashrange.storage.sealed_engine import CATALOG
+from hashrange.storage.sealed_spaces import list_sealed
 from hashrange.storage.tokens import TOKEN_STORE
 
-STORE: Final = "catalog"
+STORE: Final = CATALOG
 
 _is_table: Final = re.compile(
     r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
@@ -336,6 +339,7 @@ class _RecordChange:
         before = _present(rows[0], self._now)
         # Now, because editors work in place.
         counted, expired, indexed = _counts(before), _expires(before), _is_indexed(before)
+        sealed = None if before is None else before.sealed_spaces()
         version = 1 if before is None else before.version + 1
         edit = self._edit(before)
         changes = Changes(edit.outcome)
@@ -360,6 +364,7 @@ class _RecordChange:
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
             self._list(b"e", changes, listed=not expired)
+        list_sealed(sealed, edit.record, changes)
         is_indexed = _is_indexed(edit.record)
         if is_indexed != indexed and not self._capabilities.indexes_in_step:
             self._list(b"g", changes, listed=is_indexed)

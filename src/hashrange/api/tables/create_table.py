@@ -18,7 +18,7 @@ from hashrange.api.tables.definition_checks import (
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
-from hashrange.api.tables.new_records import encryption_key, make_index, make_throughput, new_store
+from hashrange.api.tables.new_records import make_data_key, make_index, make_throughput, new_store
 from hashrange.api.tables.policy_checks import make_policy
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
 from hashrange.api.tables.tag_rules import check_tags
@@ -38,6 +38,9 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
     record = _make_record(context, name, request, now)
+    data_key = await make_data_key(context, name, request.get("SSESpecification"))
+    if data_key is not None:
+        record.data_keys, record.encryption_key_arn = [data_key], data_key.key_arn
     if request.get("ResourcePolicy") is not None:
         record.policy = make_policy(record.arn, request["ResourcePolicy"], now)
     edit = Edit(record, creates=record.stores())
@@ -54,7 +57,7 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
         return edit
 
     await context.catalog.change(context.account, context.region, name, create)
-    return {"TableDescription": await describe(context.engine, record, now, "CREATING")}
+    return {"TableDescription": await describe(context, record, now, "CREATING")}
 
 
 def _check(request: Request) -> None:
@@ -110,6 +113,5 @@ def _make_record(context: Context, name: str, request: Request, now: float) -> T
         is_protected=request.get("DeletionProtectionEnabled", False),
         on_demand=request.get("OnDemandThroughput"),
         warm=request.get("WarmThroughput"),
-        encryption_key_arn=encryption_key(context, request.get("SSESpecification")),
         tags={tag["Key"]: tag["Value"] for tag in tags},
     )

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from hashrange.api.operation import Context
-from hashrange.model.records import IndexRecord, Throughput
+from hashrange.model.records import DataKey, IndexRecord, Throughput
 
 
 def make_index(index: dict[str, Any], shards: int, store: str, *, is_global: bool) -> IndexRecord:
@@ -33,15 +33,15 @@ def make_throughput(throughput: dict[str, int] | None) -> Throughput:
     return Throughput(throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"])
 
 
-def encryption_key(context: Context, specification: dict[str, Any] | None) -> str | None:
-    """Return the ARN of the key a table says it is encrypted with, None for AWS's own."""
+async def make_data_key(
+    context: Context, table: str, specification: dict[str, Any] | None
+) -> DataKey | None:
+    """Return a data key for a table, sealed with the KMS key it asks for; None if for none."""
     if specification is None or not specification.get("Enabled"):
         return None
-    key = specification.get("KMSMasterKeyId", "alias/aws/dynamodb")
-    if key.startswith("arn:"):
-        return str(key)
-    kind = "" if key.startswith(("alias/", "key/")) else "key/"
-    return f"arn:aws:kms:{context.region}:{context.account}:{kind}{key}"
+    place = (context.account, context.region)
+    key_id = specification.get("KMSMasterKeyId")
+    return DataKey(*await context.table_keys.make(place, table, key_id))
 
 
 def new_store() -> str:
