@@ -79,6 +79,7 @@ class Database:
         if keyring is None:
             keyring = KeyStore(Vault(volatile_key()))
             keyring.open(engine)
+        self.keyring = keyring
         self._table_keys = TableKeys(keyring, clock)
         self._scrub = Scrub(engine)
         self.engine = sealed = SealedEngine(engine, TableLocksmith(self._table_keys))

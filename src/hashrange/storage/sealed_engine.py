@@ -28,7 +28,7 @@ from hashrange.engine.base import (
 from hashrange.errors import ClientError
 from hashrange.model.keys import successor
 from hashrange.model.records import DataKey
-from hashrange.storage.sealed_rows import RowCipher, SpaceKeys, marker_of
+from hashrange.storage.sealed_rows import RowCipher, SpaceKeys, make_seed, marker_of
 
 CATALOG: Final = "catalog"
 LISTED: Final = b"z"
@@ -125,9 +125,9 @@ class SealedEngine:
         await self.refresh()
         keys = self._usable(store)
         if keys is not None and keys.current is not None:
-            seal = keys.current.seal
+            seal, seed = keys.current.seal, make_seed()
             rows = [
-                (shard, key, None if row is None else seal(store, key, row), version)
+                (shard, key, None if row is None else seal(seed, store, key, row), version)
                 for shard, key, row, version in rows
             ]
         await self.inner.merge(store, rows)
@@ -227,10 +227,11 @@ def open_rows(
 class _SealedDecision:
     """A decision that sees rows opened, and whose changes are sealed."""
 
-    __slots__ = ("_decision", "_spaces", "fences", "keys")
+    __slots__ = ("_decision", "_seed", "_spaces", "fences", "keys")
 
     def __init__(self, decision: Decision, spaces: dict[str, SpaceKeys]) -> None:
         self._decision = decision
+        self._seed = make_seed()
         self._spaces = spaces
         self.fences: Sequence[Fence] = decision.fences
         self.keys: Sequence[RowKey] = decision.keys
@@ -240,11 +241,16 @@ class _SealedDecision:
         for position, (store, shard, key, row) in enumerate(changes.puts):
             cipher = self._cipher(store, row)
             if cipher is not None:
-                changes.puts[position] = (store, shard, key, cipher.seal(store, key, row))
+                changes.puts[position] = (
+                    store,
+                    shard,
+                    key,
+                    cipher.seal(self._seed, store, key, row),
+                )
         for position, (store, shard, prefix, row) in enumerate(changes.appends):
             cipher = self._cipher(store, row)
             if cipher is not None:
-                sealed = cipher.seal_appended(store, prefix, row)
+                sealed = cipher.seal_appended(self._seed, store, prefix, row)
                 changes.appends[position] = (store, shard, prefix, sealed)
         return changes
 

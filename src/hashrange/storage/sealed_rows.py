@@ -7,11 +7,15 @@ The associated data are the name of the store, which no other table ever has, an
 row: a sealed row opens in its own place only. The engine completes the keys of appended rows with a
 number, so those are bound to the key without it (kind 1). No row begins with the magic by itself:
 rows of items begin with their size, and it stands for more than an item can have.
+
+A decision is pure: called again with the same rows it gives the same bytes. So a nonce is a hash of
+the row and its place under a random seed of the decision: another row has another nonce.
 """
 
 from __future__ import annotations
 
 import os
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, final
 
 from hashrange.engine.base import SEQUENCE_BYTES
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 MAGIC: Final = b"\xffHRK"
 MARKER_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
+_SEED_BYTES: Final = 32
 _MARKER_END: Final = len(MAGIC) + MARKER_BYTES
 _NONCE_START: Final = _MARKER_END + 1
 _TEXT_START: Final = _NONCE_START + _NONCE_BYTES
@@ -40,17 +45,18 @@ class RowCipher:
         self._start = MAGIC + marker
         self._cipher = cipher
 
-    def seal(self, store: str, key: bytes, row: bytes) -> bytes:
+    def seal(self, seed: bytes, store: str, key: bytes, row: bytes) -> bytes:
         """Return a row sealed for its key."""
-        return self._seal(_WHOLE_KEY, store, key, row)
+        return self._seal(seed, _WHOLE_KEY, store.encode() + b"\x00" + key, row)
 
-    def seal_appended(self, store: str, prefix: bytes, row: bytes) -> bytes:
+    def seal_appended(self, seed: bytes, store: str, prefix: bytes, row: bytes) -> bytes:
         """Return a row sealed for the key that the engine will complete."""
-        return self._seal(_WITHOUT_NUMBER, store, prefix, row)
+        return self._seal(seed, _WITHOUT_NUMBER, store.encode() + b"\x00" + prefix, row)
 
-    def _seal(self, kind: bytes, store: str, key: bytes, row: bytes) -> bytes:
-        nonce = os.urandom(_NONCE_BYTES)
-        place = store.encode() + b"\x00" + key
+    def _seal(self, seed: bytes, kind: bytes, place: bytes, row: bytes) -> bytes:
+        hashed = blake2b(place, digest_size=_NONCE_BYTES, key=seed)
+        hashed.update(row)
+        nonce = hashed.digest()
         return self._start + kind + nonce + self._cipher.encrypt(nonce, row, place)
 
     def open(self, store: str, key: bytes, sealed: bytes) -> bytes:
@@ -66,6 +72,11 @@ class RowCipher:
             )
         except InvalidTag:
             raise CorruptionError(f"a sealed row of store {store} is damaged") from None
+
+
+def make_seed() -> bytes:
+    """Return the seed of the nonces of one decision."""
+    return os.urandom(_SEED_BYTES)
 
 
 def marker_of(row: bytes) -> bytes | None:
