@@ -21,23 +21,32 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved; `moved`, if given, is called after that."""
+    """A clock that stands still until it is moved; `moved`, if given, is called after that.
+
+    After `follow`, it shows the time of the process instead, which freezegun and time-machine move.
+    """
 
     def __init__(
         self, now: float = 1_700_000_000.0, moved: Callable[[], None] | None = None
     ) -> None:
         self._now = now
         self._moved = moved
+        self._follows = False
 
     def now(self) -> float:
-        return self._now
+        return time.time() if self._follows else self._now
 
     def set(self, now: float) -> None:
         """Jump to a time, forwards or backwards."""
         self._now = now
+        self._follows = False
         if self._moved is not None:
             self._moved()
 
+    def follow(self) -> None:
+        """Show the time of this process from now on, until the clock is moved by hand."""
+        self._follows = True
+
     def advance(self, seconds: float) -> None:
         """Move forwards by some seconds."""
-        self.set(self._now + seconds)
+        self.set(self.now() + seconds)

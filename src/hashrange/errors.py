@@ -81,10 +81,6 @@ class AccessDeniedException(ClientError):
     prefix = _CORAL_SERVICE
 
 
-class ThrottlingException(ClientError):
-    prefix = _CORAL_SERVICE
-
-
 class ResourceNotFoundException(ClientError):
     pass
 
@@ -98,6 +94,50 @@ class PolicyNotFoundException(ClientError):
 
 
 class TableNotFoundException(ClientError):
+    pass
+
+
+class TableAlreadyExistsException(ClientError):
+    pass
+
+
+class TableInUseException(ClientError):
+    pass
+
+
+class PointInTimeRecoveryUnavailableException(ClientError):
+    pass
+
+
+class InvalidRestoreTimeException(ClientError):
+    pass
+
+
+class BackupNotFoundException(ClientError):
+    pass
+
+
+class BackupInUseException(ClientError):
+    pass
+
+
+class InvalidExportTimeException(ClientError):
+    pass
+
+
+class ExportConflictException(ClientError):
+    pass
+
+
+class ExportNotFoundException(ClientError):
+    pass
+
+
+class ImportConflictException(ClientError):
+    pass
+
+
+class ImportNotFoundException(ClientError):
     pass
 
 
@@ -125,11 +165,26 @@ class ItemCollectionSizeLimitExceededException(ClientError):
     pass
 
 
-class ProvisionedThroughputExceededException(ClientError):
+class ThroughputError(ClientError):
+    """What the errors of throttled requests have in common; never raised itself.
+
+    `table` and `index` (None for the table itself) are what was throttled, `reason` is DynamoDB's.
+    """
+
+    table = ""
+    index: str | None = None
+    reason = ""
+
+
+class ThrottlingException(ThroughputError):
+    prefix = _CORAL_SERVICE
+
+
+class ProvisionedThroughputExceededException(ThroughputError):
     pass
 
 
-class RequestLimitExceeded(ClientError):
+class RequestLimitExceeded(ThroughputError):
     pass
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,6 +18,7 @@ ADDS_PER_CLIENT = 60
 TRANSFERS_PER_CLIENT = 40
 ACCOUNTS = 8
 BALANCE = 10
+BURST = 300  # seconds of unused capacity that a table keeps
 TABLES = int(os.environ.get("HASHRANGE_CATALOG_ROUNDS", "40"))
 
 KEYS: dict[str, Any] = {
@@ -77,6 +79,28 @@ def test_many_clients_of_one_counter_lose_no_update(clients: list[Connection]) -
     assert all(counts == sorted(counts) for counts in told)
     total = CLIENTS * ADDS_PER_CLIENT
     assert sorted(count for counts in told for count in counts) == list(range(1, total + 1))
+
+
+def write_until_throttled(client: Connection) -> int:
+    """Write until it is refused; return how many writes were admitted."""
+    for admitted in range(2 * BURST):
+        reply = client.call("PutItem", {"TableName": "metered", "Item": ITEM})
+        if reply.error:
+            assert reply.error == "ProvisionedThroughputExceededException"
+            return admitted
+    raise AssertionError("never throttled")
+
+
+def test_workers_share_the_capacity_of_a_table(clients: list[Connection]) -> None:
+    units = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
+    settings = {**KEYS, "BillingMode": "PROVISIONED", "ProvisionedThroughput": units}
+    began = time.monotonic()
+    clients[0].result("CreateTable", TableName="metered", **settings)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        admitted = sum(pool.map(write_until_throttled, clients))
+    seconds = time.monotonic() - began
+    # Beyond burst and rate, only what is under way at the same time may be admitted.
+    assert BURST <= admitted <= BURST + seconds + CLIENTS
 
 
 def test_a_change_of_a_table_is_seen_by_all_workers_at_once(clients: list[Connection]) -> None:

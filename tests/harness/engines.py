@@ -15,7 +15,7 @@ from hashrange.app import engines
 from hashrange.engine.memory.cluster import DEFAULT_SHARDS, ClusterMemoryEngine
 from hashrange.engine.memory.faults import FaultPlan
 
-SHARED_SPACES = {"catalog", "tokens", "triggers", "ledger"}
+SHARED_SPACES = {"catalog", "jobs", "tokens", "triggers", "ledger"}
 INNER_STORES = (".k", ".q", ".x", ".c")
 
 

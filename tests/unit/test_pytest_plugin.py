@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 
+from hashrange.pytest_plugin import _missing_settings
 from hashrange.testing import LocalDynamoDB, LocalServer
 
 # Made before any fixture, as a module under test does it.
@@ -35,3 +36,16 @@ def test_a_client_made_when_its_module_was_imported_reaches_the_database(
 
 def test_the_server_has_an_endpoint(dynamodb_server: LocalServer) -> None:
     assert dynamodb_server.endpoint_url.startswith("http://127.0.0.1:")
+
+
+def test_a_region_and_credentials_are_set_only_where_nothing_says_them(tmp_path):
+    nowhere = {
+        "AWS_CONFIG_FILE": str(tmp_path / "config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
+    }
+    keys = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+    assert _missing_settings(nowhere) == ["AWS_DEFAULT_REGION", *keys]
+    assert _missing_settings({**nowhere, "AWS_REGION": "eu-west-1"}) == keys
+    assert _missing_settings({**nowhere, "AWS_PROFILE": "work"}) == []
+    (tmp_path / "credentials").write_text("[default]\n")
+    assert _missing_settings(nowhere) == ["AWS_DEFAULT_REGION"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Final, final
 
-from hashrange.api.operation import Context
+from hashrange.api.operation import Context, Request
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
@@ -18,6 +18,9 @@ from hashrange.policies.evaluation import Grants
 
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
+
+Throttle = tuple[str, str | None, str]
+"""Table name, index name (None for the table itself) and the reason of a throttled event."""
 
 
 @final
@@ -74,13 +77,18 @@ class RequestScope:
     `context` exists once the caller is authenticated; `status` and `ended` exist when the recorder
     sees the scope. `resources` are ARNs, each once, in the order in which they were resolved.
     `error` and `reason` are the error type and message of the answer, empty when the request
-    succeeded. `requested_table` is the TableName of a refused request as the client sent it, of any
-    type, for requests that were refused before their table was resolved. Sizes are in bytes as
-    DynamoDB counts them.
+    succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
+    some of many. `requested_table` is the TableName of a refused request as the client sent it, of
+    any type, for requests that were refused before their table was resolved. Sizes are in bytes as
+    DynamoDB counts them. `parameters` are those of the request, there once it is decoded.
+    `conflicts` names a table for each item that a transaction found locked. `at` is the earlier
+    time at which a request reads, None for the present.
     """
 
     __slots__ = (
+        "at",
         "caller",
+        "conflicts",
         "consumed",
         "context",
         "ended",
@@ -88,6 +96,7 @@ class RequestScope:
         "examined_bytes",
         "examined_count",
         "operation",
+        "parameters",
         "peer",
         "raw_request_id",
         "reason",
@@ -98,12 +107,14 @@ class RequestScope:
         "service",
         "started",
         "status",
+        "throttles",
         "trace",
     )
 
     context: Context
     ended: float
     operation: str
+    parameters: Request
     service: str
     status: int
 
@@ -122,6 +133,10 @@ class RequestScope:
         self.error = ""
         self.reason = ""
         self.requested_table: object = None
+        # Few requests have any, so the empty tuple is shared.
+        self.throttles: tuple[Throttle, ...] = ()
+        self.conflicts: tuple[str, ...] = ()
+        self.at: float | None = None
 
     @property
     def account(self) -> str:
@@ -204,6 +219,14 @@ class RequestScope:
         """Note write units consumed from a table or one of its indexes."""
         self.consumed.append((table, index, 0.0, units))
 
+    def note_throttle(self, table: str, reason: str, index: str | None = None) -> None:
+        """Note an event that was throttled; the reason as in AWS's ThrottlingReasons."""
+        self.throttles = (*self.throttles, (table, index, reason))
+
+    def note_conflict(self, table: str) -> None:
+        """Note an item of a table that another transaction had locked."""
+        self.conflicts = (*self.conflicts, table)
+
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
     ) -> None:
@@ -219,3 +242,5 @@ class RequestScope:
         self.consumed.clear()
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0
+        self.throttles = ()
+        self.conflicts = ()

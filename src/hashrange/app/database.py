@@ -5,23 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
-from hashrange.api.operation import Context
+from hashrange.api.operation import Context, Request, Response
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.app.locksmith import TableLocksmith
+from hashrange.app.recovery import passing_files, recovery_kinds
+from hashrange.app.transfers import make_folder_store, transfer_kinds
 from hashrange.clock import Clock
+from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.keyring.store import KeyStore
 from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.triggers import FunctionRecord, MappingRecord
+from hashrange.objects.backups import BackupFiles
+from hashrange.objects.base import ObjectStore
 from hashrange.sealing import Vault
 from hashrange.server_key import KEY_VARIABLE, volatile_key
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
+from hashrange.services.backup_retention import BackupRetention
 from hashrange.services.expiry import Expiry
+from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
+from hashrange.services.jobs import Jobs
 from hashrange.services.key_keeping import KeyKeeping
 from hashrange.services.resealing import Resealing
 from hashrange.services.scrub import Scrub
@@ -31,6 +40,8 @@ from hashrange.services.transaction_recovery import TransactionRecovery
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
+from hashrange.storage.jobs import JobStore
+from hashrange.storage.meters import Meters
 from hashrange.storage.sealed_engine import SealedEngine
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
@@ -70,11 +81,15 @@ class Database:
         stages: Stages | None = None,
         keyring: KeyStore | None = None,
         is_shared: bool = False,
+        meters: Meters | None = None,
         expiry_delay_seconds: float = 0.0,
         address: str = "",
         scheme: str = "http",
         functions: Sequence[FunctionRecord] = (),
         triggers: Sequence[MappingRecord] = (),
+        objects: ObjectStore | None = None,
+        is_inline: bool = False,
+        backup_files: BackupFiles | None = None,
     ) -> None:
         if keyring is None:
             keyring = KeyStore(Vault(volatile_key()))
@@ -86,10 +101,13 @@ class Database:
         engine = sealed
         self.clock = clock
         self._address = address
-        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared)
+        self.catalog = Catalog(engine, clock, delays, is_shared=is_shared, meters=meters)
         self._backfill = Backfill(engine, self.catalog, clock)
         self._expiry = Expiry(engine, self.catalog, clock, expiry_delay_seconds)
         self._streams = StreamKeeper(engine, self.catalog, clock)
+        self._histories = HistoryKeeper(engine, self.catalog, clock)
+        self._backups = BackupRetention(engine, clock)
+        files = backup_files or passing_files()
         self._follower = IndexFollower(engine, self.catalog)
         self._resealing = Resealing(sealed, self.catalog)
         self._key_keeping = KeyKeeping(keyring, clock)
@@ -103,9 +121,35 @@ class Database:
             configured=triggers,
             surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
+        self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
+        kinds = {
+            **recovery_kinds(engine, self.catalog, clock, files),
+            **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
+        }
+        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
+        self._more_services: list[Service] = []
+
+    def count_expired(self, note: Callable[[str, str, str, int], None]) -> None:
+        """Have somebody told account, region and table when items have expired, and how many."""
+        self._expiry.deleted = note
+
+    def add_services(self, *services: Service) -> None:
+        """Add background work, before it is started."""
+        self._more_services.extend(services)
+
+    async def call(self, world: tuple[str, str], operation: str, request: Request) -> Response:
+        """Carry out an operation of DynamoDB for the server itself; errors are raised."""
+        account, region = world
+        scope = RequestScope(b"", IN_PROCESS, b"")
+        scope.service, scope.operation = DYNAMODB.name, operation
+        scope.caller = Caller("", account, f"arn:aws:iam::{account}:root", region, "dynamodb")
+        scope.context = self._make_context(account, region)
+        found = DYNAMODB.operations[operation]
+        found.check(request)
+        return await found.run(scope, request)
 
     async def answer(self, request: HttpRequest, request_id: bytes = b"") -> HttpAnswer:
         """Answer a request to DynamoDB or DynamoDB Streams that came through no socket."""
@@ -122,6 +166,8 @@ class Database:
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
+            Service("keeping backups", self._backups.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service(
                 "dropping old tokens",
                 lambda: drop_old_tokens(self.engine, self.clock),
@@ -166,7 +212,8 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
-        background = Background(self.engine, services, [self._triggers.run])
+        services.extend(self._more_services)
+        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)
 
@@ -177,8 +224,11 @@ class Database:
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
+        await self._histories.run_to_end()
+        await self._backups.run_to_end()
         await self._recovery.run_to_end()
         await self._follower.run_to_end()
+        await self._jobs.run_to_end()
 
     async def close(self) -> None:
         """Stop the background work and let go of the data."""

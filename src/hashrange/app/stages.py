@@ -35,9 +35,9 @@ def make_stages(
 ) -> Stages:
     """Return the stages of the request pipeline: with authentication, policies decide.
 
-    There are no throughput limits and no recorder yet.
+    There are no throughput limits yet. Recorders are added where the data is opened.
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())
-    ring = StoredKeys(identities, _load_fixed_keys(settings))
-    return Stages(Verifier(ring, clock), PolicyAuthoriser(identities, keys))
+    secrets = StoredKeys(identities, _load_fixed_keys(settings))
+    return Stages(Verifier(secrets, clock), PolicyAuthoriser(identities, keys))

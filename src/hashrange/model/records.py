@@ -13,6 +13,7 @@ import orjson
 
 from hashrange.errors import CorruptionError
 from hashrange.model.keys import PLACEMENT_BYTES
+from hashrange.model.recovery import RecoveryRecord, recovery_record
 from hashrange.model.schema import COLLECTIONS, EXPIRY, Index, KeyPart, StreamLog, Table
 from hashrange.model.streams import StreamRecord, change_prefix, stream_record
 
@@ -21,6 +22,9 @@ FORMAT: Final = 2
 
 TIME_TO_LIVE_FILL: Final = ":ttl"
 """Names the expiry index among the indexes being filled; no secondary index can have this name."""
+
+InsightSetting = dict[str, Any]
+"""Contributor insights of a table or index; see `insights`."""
 
 KeySchema = list[dict[str, str]]
 """As on the wire: AttributeName and KeyType, partition key first."""
@@ -138,8 +142,13 @@ class TableRecord:
     time_to_live: TimeToLive | None = None
     stream: StreamRecord | None = None  # the latest, which may have been disabled
     version: int = 0  # counts the changes that requests can see
+    is_loading: bool = False  # while a bulk load fills it: CREATING, and unknown to item requests
     policy: ResourcePolicy | None = None
+    insights: dict[str, InsightSetting] = field(default_factory=dict)  # by index; "" is the table
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
+    recovery: RecoveryRecord | None = None  # while it keeps its history
+    snapshots: dict[str, str] = field(default_factory=dict)  # histories of backups, by backup id
+    restore: dict[str, Any] | None = None  # its RestoreSummary, if it was restored
     # The first one seals what is written, if the table is encrypted with a KMS key; the others are
     # there until no row is sealed with them.
     data_keys: list[DataKey] = field(default_factory=list)
@@ -176,11 +185,15 @@ class TableRecord:
         """Return its TableStatus."""
         if self.gone_at is not None:
             return "DELETING"
-        if now < self.active_at:
+        if now < self.active_at or self.is_loading:
             return "CREATING"
         if now < self.updated_until or any(now < index.fill_at for index in self.indexes):
             return "UPDATING"
         return "ACTIVE"
+
+    def takes_items(self, now: float) -> bool:
+        """Tell whether item requests may use it."""
+        return self.gone_at is None and self.active_at <= now and not self.is_loading
 
     def live_indexes(self, now: float) -> list[IndexRecord]:
         """Return the indexes to describe: all but those whose deletion is complete."""
@@ -205,7 +218,12 @@ class TableRecord:
             stores.append(self.collections_store)
         if self.expires:
             stores.append(self.expiry_store)
-        return stores
+        return stores + self.history_stores()
+
+    def history_stores(self) -> list[str]:
+        """Return the stores to which its changes add what they replace."""
+        recovery = [] if self.recovery is None else [self.recovery.store]
+        return recovery + list(self.snapshots.values())
 
     def fills(self) -> list[str]:
         """Return the names of its indexes that are being filled."""
@@ -245,6 +263,17 @@ def unpack_record(row: bytes) -> TableRecord:
         raise CorruptionError(f"row is not a catalog record: {row[:80]!r}") from error
 
 
+def plain_record(record: TableRecord) -> dict[str, Any]:
+    """Return a record as plain values, to be kept elsewhere."""
+    members: dict[str, Any] = orjson.loads(orjson.dumps(record))
+    return members
+
+
+def record_of(members: dict[str, Any]) -> TableRecord:
+    """Return the record that was kept as plain values."""
+    return _table_record(orjson.loads(orjson.dumps(members)))
+
+
 def _table_record(members: dict[str, Any]) -> TableRecord:
     indexes = []
     for index in members["indexes"]:
@@ -256,6 +285,7 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         members["time_to_live"] = TimeToLive(**members["time_to_live"])
     if members.get("stream") is not None:
         members["stream"] = stream_record(members["stream"])
+    members["recovery"] = recovery_record(members.get("recovery"))
     if members.get("policy") is not None:
         members["policy"] = ResourcePolicy(**members["policy"])
     members["stream_policies"] = {
@@ -294,6 +324,10 @@ def make_table(record: TableRecord) -> Table:
         shards=record.shards,
         stream=_make_log(record.stream),
     )
+    table.history_stores = tuple(record.history_stores())
+    table.insights = {
+        name: setting["mode"] for name, setting in record.insights.items() if setting["is_enabled"]
+    }
     table.policy = None if record.policy is None else record.policy.document
     table.stream_policies = {
         label: policy.document for label, policy in record.stream_policies.items()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, final
 
+from hashrange.capacity.table_meters import TableMeter
+
 # Names of stores within the space of a table.
 COLLECTIONS: Final = ".c"
 EXPIRY: Final = ".x"
@@ -117,11 +119,14 @@ class Table:
         "filling",
         "has_derived_rows",
         "has_locks",
+        "history_stores",
         "id",
         "indexes",
+        "insights",
         "key_names",
         "key_types",
         "local_indexes",
+        "meter",
         "name",
         "partition",
         "parts",
@@ -160,8 +165,7 @@ class Table:
         self.account = account
         self.region = region
         self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
-        # The name of its space and of the store of its items.
-        self.store = store
+        self.store = store  # the name of its space and of the store of its items
         self.shards = shards
         # Sizes of item collections, kept only for tables with local indexes.
         self.collections_store = store + COLLECTIONS
@@ -184,6 +188,7 @@ class Table:
         # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when the table has no enabled stream
+        self.history_stores: tuple[str, ...] = ()  # where earlier versions of items are kept
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False
@@ -195,3 +200,5 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
+        self.insights: dict[str, str] = {}  # modes by index; the table itself is ""
+        self.meter: TableMeter | None = None  # None when nothing of it is limited

@@ -123,6 +123,9 @@ class Resealing:
 
     async def _stores(self, record: TableRecord) -> list[tuple[str, int]]:
         stores = [*record.stores(), *extra_stores(record, self._engine.capabilities)]
+        stores += record.snapshots.values()
+        if record.recovery is not None:
+            stores.append(record.recovery.store)
         prefix = streams_prefix(record.account, record.region, record.name)
         for _, row in await self._catalog_rows(prefix):
             stream = unpack_stream(row)

@@ -5,6 +5,8 @@ count row     := "n" world                  how many tables the world has, in de
 fill row      := "b" world name 0 index     how far the filling of a new index has come
 expiry row    := "e" world name             nothing; there while items of the table expire
 index row     := "g" world name             nothing; there while its global indexes need a follower
+backup row    := "k" world id 0 name        BackupRecord as JSON, see storage/backups
+history row   := "p" world name             nothing; there while the table keeps its history
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
 sealing row   := "z" world name 0 store     the spaces that are sealed, see storage/sealed_engine
 world         := account 0 region 0
@@ -53,6 +55,9 @@ from hashrange.storage.catalog_followup import (
     follow_up,
     shared_stores,
 )
+from hashrange.storage.delays import REALISTIC as REALISTIC
+from hashrange.storage.delays import Delays as Delays
+from hashrange.storage.meters import Meters
 from hashrange.storage.sealed_engine import CATALOG
 from hashrange.storage.sealed_spaces import list_sealed
 from hashrange.storage.tokens import TOKEN_STORE
@@ -69,26 +74,6 @@ _BUILT_MAX: Final = 5000  # beyond which tables that are gone are forgotten with
 _PAGE_BYTES: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Delays:
-    """How long tables and indexes stay in states such as CREATING, in seconds."""
-
-    create_seconds: float = 0.0
-    update_seconds: float = 0.0
-    delete_seconds: float = 0.0
-    index_seconds: float = 0.0
-    time_to_live_seconds: float = 0.0
-
-
-REALISTIC: Final = Delays(
-    create_seconds=5.0,
-    update_seconds=5.0,
-    delete_seconds=5.0,
-    index_seconds=5.0,
-    time_to_live_seconds=60.0,
-)
-
-
 @dataclass(slots=True)
 class Edit:
     """The result of a change to a record; a record of None deletes it."""
@@ -102,6 +87,8 @@ class Edit:
     # A stream to be written to a row of its own, and what to append to its log.
     stream: StreamRecord | None = None
     marks: list[tuple[int, bytes]] = field(default_factory=list)  # shards of the store, prefixes
+    # Other rows of the catalog to be written in the same step: keys and values.
+    rows: list[tuple[bytes, bytes]] = field(default_factory=list)
     # False for what only descriptions show.
     is_seen_by_requests: bool = True
     outcome: object = None
@@ -135,10 +122,12 @@ class Catalog:
         delays: Delays | None = None,
         *,
         is_shared: bool = False,
+        meters: Meters | None = None,
     ) -> None:
         self.delays = delays or Delays()
         # Whether accounts may use tables of others by ARN, because policies decide about it.
         self.is_shared = is_shared
+        self._meters = meters
         self._engine = engine
         self._clock = clock
         self._counter = -1
@@ -174,9 +163,11 @@ class Catalog:
             raise ResourceNotFoundException("Requested resource not found")
         if built is None or built[0] != row:
             record = unpack_record(row)
-            if record.gone_at is not None or self._clock.now() < record.active_at:
+            if not record.takes_items(self._clock.now()):
                 raise ResourceNotFoundException("Requested resource not found")
             built = (row, equip(make_table(record), self._engine.capabilities))
+            if self._meters is not None:
+                self._meters.equip(built[1], record)
             self._built[key] = built
         table = built[1]
         if self._counter == counter:
@@ -238,6 +229,10 @@ class Catalog:
                 return names, False
             lower = rows[-1][0] + b"\x00"
 
+    async def tables(self) -> list[tuple[str, str, str]]:
+        """Return all tables: account, region and name."""
+        return [(account, region, name) for account, region, name in await self._parts(b"t")]
+
     async def fills(self) -> list[tuple[str, str, str, str]]:
         """Return the indexes being filled: account, region, table and index name."""
         return [
@@ -248,6 +243,10 @@ class Catalog:
     async def expiring(self) -> list[tuple[str, str, str]]:
         """Return the tables whose items expire: account, region and name."""
         return [(account, region, name) for account, region, name in await self._parts(b"e")]
+
+    async def recording(self) -> list[tuple[str, str, str]]:
+        """Return the tables that keep their history: account, region and name."""
+        return [(account, region, name) for account, region, name in await self._parts(b"p")]
 
     async def indexed(self) -> dict[str, int]:
         """Return the spaces of the tables whose global indexes need a follower, with shards."""
@@ -339,6 +338,7 @@ class _RecordChange:
         before = _present(rows[0], self._now)
         # Now, because editors work in place.
         counted, expired, indexed = _counts(before), _expires(before), _is_indexed(before)
+        recorded = _is_recorded(before)
         sealed = None if before is None else before.sealed_spaces()
         version = 1 if before is None else before.version + 1
         edit = self._edit(before)
@@ -350,7 +350,7 @@ class _RecordChange:
         changes.drops = edit.drops
         if before is None and edit.record is not None:
             changes.creates = changes.creates + extra_stores(edit.record, self._capabilities)
-        if before is not None and before.store in edit.drops:
+        if before is not None and counted and not _counts(edit.record):
             changes.drops = changes.drops + extra_stores(before, self._capabilities)
         changes.is_announced = edit.is_seen_by_requests
         changed = edit.record or before
@@ -361,9 +361,12 @@ class _RecordChange:
             changes.puts.append((*self.keys[0], edit.record.pack()))
         elif rows[0] is not None:
             changes.deletes.append(self.keys[0])
+        changes.puts.extend((STORE, 0, key, row) for key, row in edit.rows)
         self._count(rows[1], _counts(edit.record) - counted, changes)
         if _expires(edit.record) != expired:
             self._list(b"e", changes, listed=not expired)
+        if _is_recorded(edit.record) != recorded:
+            self._list(b"p", changes, listed=not recorded)
         list_sealed(sealed, edit.record, changes)
         is_indexed = _is_indexed(edit.record)
         if is_indexed != indexed and not self._capabilities.indexes_in_step:
@@ -419,6 +422,10 @@ def _counts(record: TableRecord | None) -> bool:
 
 def _expires(record: TableRecord | None) -> bool:
     return record is not None and record.gone_at is None and record.expires
+
+
+def _is_recorded(record: TableRecord | None) -> bool:
+    return record is not None and record.gone_at is None and record.recovery is not None
 
 
 def _is_indexed(record: TableRecord | None) -> bool:

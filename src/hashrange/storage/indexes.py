@@ -9,6 +9,9 @@ was, one write when it is added, removed or altered in place, two when its key m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final, Protocol
+
 from hashrange.engine.base import Changes, RowKey, shard_of
 from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.model.comparison import equal
@@ -17,10 +20,20 @@ from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.layout import pack_item, row_size, unpack_item
 
+NO_KEYS: Final[dict[str, bytes]] = {}
+"""For changes of which the keys do not matter."""
+
+
+class IndexPressure(Protocol):
+    """Refuses writes that change an index without capacity."""
+
+    def check(self, charges: Mapping[str, int], changes: Changes) -> None:
+        """Raise a ThroughputError if an index does not take its share of the changes. Pure."""
+
 
 def write_units(size: int) -> int:
     """Return the write capacity units of an item of this size."""
-    return max(1, -(-size // WRITE_UNIT_BYTES))
+    return 1 if size <= WRITE_UNIT_BYTES else -(-size // WRITE_UNIT_BYTES)
 
 
 def same_item(left: Item, right: Item) -> bool:
@@ -79,6 +92,18 @@ def change_indexes(
             if not index.is_global:
                 local_bytes += size
     return charges, local_bytes
+
+
+def changed_keys(
+    table: Table, changes: Changes, first_put: int, first_delete: int
+) -> dict[str, bytes]:
+    """Return the key of a row that was changed in each global index, from some changes on."""
+    names = {index.store: index.name for index in table.indexes if index.is_global}
+    deleted = {
+        names[store]: key for store, _, key in changes.deletes[first_delete:] if store in names
+    }
+    put = {names[store]: key for store, _, key, _ in changes.puts[first_put:] if store in names}
+    return deleted | put
 
 
 _Entry = tuple[bytes | None, tuple[Item, bytes] | None]

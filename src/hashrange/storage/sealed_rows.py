@@ -109,6 +109,8 @@ class SpaceKeys:
         marker = marker_of(row)
         if marker is None:
             return row
+        if self.refusal is not None:
+            raise self.refusal
         cipher = self.ciphers.get(marker)
         if cipher is None:
             raise CorruptionError(f"a row of store {store} is sealed with an unknown key")

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import requested_time
 from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
@@ -30,20 +31,24 @@ from hashrange.errors import (
     ResourceNotFoundException,
     SerializationException,
     StorageFullError,
+    ThroughputError,
     TransactionConflictException,
     UnknownOperationException,
     ValidationException,
 )
 from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.large_requests import dismantle
 from hashrange.wire.missing_operations import MissingOperations
-from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
+from hashrange.wire.stages import AllowAll, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
 _full_storage_pace: Final = LogPace()
 
 # Contexts are small, but a client that invents regions must not grow the server.
 _CONTEXTS_MAX: Final = 4096
+# Larger bodies are not walked once more for the error that AWS would report.
+_WALKED_BYTES_MAX: Final = 1024 * 1024
 # Larger bodies, and compressed ones, are decoded only after authentication.
 _UNSIGNED_BYTES_MAX: Final = 64 * 1024
 
@@ -114,7 +119,7 @@ class Pipeline:
         # Trivial stages are left out, since this is the path of every request.
         self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
         self._admission = None if type(stages.admission) is Unlimited else stages.admission
-        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
+        self._recorder = stages.recorder()
         self._missing = MissingOperations()
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
@@ -124,6 +129,7 @@ class Pipeline:
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
             caller = None
+            parameters: Request | None = None
             if request.head.is_encoded or len(request.body) > _UNSIGNED_BYTES_MAX:
                 signing_name = codec.identify(request, scope)
                 if signing_name is not None:
@@ -138,8 +144,11 @@ class Pipeline:
             scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:
                 raise SerializationException
+            scope.parameters = parameters
             try:
                 operation.check(parameters)
+                if request.head.at:
+                    scope.at = requested_time(request.head.at, operation.name)
                 if self._authoriser is not None:
                     waiting = self._authoriser.authorise(scope, parameters)
                     if waiting is not None:
@@ -152,7 +161,8 @@ class Pipeline:
                 answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
                 scope.requested_table = parameters.get("TableName")
-                operation.check_values(parameters)
+                if len(request.body) <= _WALKED_BYTES_MAX:
+                    operation.check_values(parameters)
                 raise
         except ClientError as error:
             if isinstance(error, UnknownOperationException):
@@ -160,6 +170,8 @@ class Pipeline:
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
+        if parameters is not None and len(request.body) > _WALKED_BYTES_MAX:
+            await dismantle(parameters)
         if self._recorder is not None:
             scope.status = answer.status
             scope.ended = perf_counter()
@@ -179,6 +191,8 @@ def _refuse(
 ) -> HttpAnswer:
     scope.error = error.code
     scope.reason = error.message
+    if isinstance(error, ThroughputError):
+        scope.note_throttle(error.table, error.reason, error.index)
     return codec.encode_error(request, scope, error)
 
 

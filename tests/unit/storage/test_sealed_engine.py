@@ -37,7 +37,7 @@ class Sealed(StreamedTable):
         sse = {"Enabled": True} if sse is None else sse
         self.call("CreateTable", TableName="sealed", SSESpecification=sse, **INDEX)
 
-    def put(self, id: str) -> None:
+    def add(self, id: str) -> None:
         item = {"id": {"S": id}, "kind": {"S": "k"}, "text": {"S": WORD}}
         self.call("PutItem", TableName="sealed", Item=item)
 
@@ -97,7 +97,7 @@ def plain_memory():
 
 def test_items_indexes_and_streams_of_a_sealed_table_work(table):
     for number in range(10):
-        table.put(str(number))
+        table.add(str(number))
     table.call("DeleteItem", TableName="sealed", Key={"id": {"S": "3"}})
     assert table.get("1")["text"] == {"S": WORD}
     assert table.count() == 9
@@ -116,7 +116,7 @@ def test_items_indexes_and_streams_of_a_sealed_table_work(table):
 def test_the_engine_below_sees_nothing_of_the_items():
     table = Sealed(MemoryEngine())
     try:
-        table.put("1")
+        table.add("1")
         assert WORD not in table.below()
         assert table.get("1")["text"] == {"S": WORD}
     finally:
@@ -124,7 +124,7 @@ def test_the_engine_below_sees_nothing_of_the_items():
 
 
 def test_a_key_that_is_disabled_closes_the_table_until_it_is_enabled(table):
-    table.put("1")
+    table.add("1")
     table.edit_key(state="Disabled")
     denied = "AccessDeniedException: KMS key access denied error: arn:aws:kms:"
     assert table.refusal("GetItem", TableName="sealed", Key={"id": {"S": "1"}}).startswith(denied)
@@ -136,7 +136,7 @@ def test_a_key_that_is_disabled_closes_the_table_until_it_is_enabled(table):
 
 
 def test_a_key_whose_time_has_come_is_destroyed_with_everything_it_sealed(table):
-    table.put("1")
+    table.add("1")
     deletion_at = table.clock.now() + 7 * DAY_SECONDS
     table.edit_key(state="PendingDeletion", deletion_at=deletion_at)
     assert "is pending deletion" in table.refusal("Scan", TableName="sealed")
@@ -148,10 +148,10 @@ def test_a_key_whose_time_has_come_is_destroyed_with_everything_it_sealed(table)
 
 
 def test_a_key_is_rotated_when_it_is_due(table):
-    table.put("1")
+    table.add("1")
     table.edit_key(rotation_days=90, rotation_from=table.clock.now())
     table.clock.advance(90 * DAY_SECONDS + 1)
-    table.put("2")
+    table.add("2")
     (key,) = table.keys()
     assert len(key.materials) == 2
     assert table.count() == 2
@@ -160,7 +160,7 @@ def test_a_key_is_rotated_when_it_is_due(table):
 def test_rows_are_sealed_anew_when_the_setting_changes(plain_memory):
     table = plain_memory
     for number in range(250):
-        table.put(str(number))
+        table.add(str(number))
     assert WORD in table.below()
     for _ in range(2):
         table.call("UpdateTable", TableName="sealed", SSESpecification={"Enabled": True})
@@ -180,10 +180,10 @@ def test_writes_of_a_table_being_sealed_are_right_whatever_the_engine_does():
     table = Sealed(faulty_engine(), {"Enabled": False})
     try:
         for number in range(30):
-            table.put(str(number))
+            table.add(str(number))
         table.call("UpdateTable", TableName="sealed", SSESpecification={"Enabled": True})
         for number in range(30, 60):
-            table.put(str(number))
+            table.add(str(number))
         assert table.count() == 60
         assert table.count(IndexName="by-kind") == 60
     finally:

@@ -30,14 +30,14 @@ def make_context(account, region) -> Any:
 def test_a_missing_operation_is_logged_once_and_answered_as_aws_does(logged):
     pipeline = Pipeline(Stages(), make_context)
     codec = TargetJson([DYNAMODB])
-    request = json_request("DynamoDB_20120810.CreateBackup", b"{}")
+    request = json_request("DynamoDB_20120810.CreateGlobalTable", b"{}")
     for _ in range(2):
         answered = asyncio.run(pipeline.answer(request, codec, b""))
         assert (answered.status, orjson.loads(answered.body)) == (
             400,
             {"__type": "com.amazon.coral.service#UnknownOperationException"},
         )
-    assert logged() == ["Hashrange does not implement CreateBackup"]
+    assert logged() == ["Hashrange does not implement CreateGlobalTable"]
 
 
 def test_each_operation_is_logged(logged):

@@ -38,7 +38,9 @@ class Site:
     def __init__(self):
         self.recorder = Recorder()
         self.clock = VirtualClock()
-        self.database = Database(MemoryEngine(), self.clock, stages=Stages(recorder=self.recorder))
+        self.database = Database(
+            MemoryEngine(), self.clock, stages=Stages(recorders=[self.recorder])
+        )
 
     def call(self, operation, **request):
         """Have a request answered; return its document and its scope."""
@@ -307,6 +309,17 @@ CONTROL = [
     ("PutResourcePolicy", {"ResourceArn": TABLE, "Policy": POLICY}, [TABLE]),
     ("DeleteResourcePolicy", {"ResourceArn": TABLE}, [TABLE]),
     ("DeleteTable", {"TableName": "games"}, [TABLE]),
+    ("CreateBackup", {"TableName": "games", "BackupName": "nightly"}, [TABLE]),
+    ("ListBackups", {"TableName": "games"}, [TABLE]),
+    ("DescribeContinuousBackups", {"TableName": "games"}, [TABLE]),
+    (
+        "UpdateContinuousBackups",
+        {
+            "TableName": "games",
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        },
+        [TABLE],
+    ),
     ("ListTables", {}, []),
     ("DescribeLimits", {}, []),
     ("DescribeEndpoints", {}, []),
@@ -325,6 +338,36 @@ def test_reading_a_resource_policy_notes_the_table(site):
     document, scope = site.call("GetResourcePolicy", ResourceArn=TABLE)
     assert "RevisionId" in document
     assert scope.resources == [TABLE]
+
+
+def test_backups_and_restores_note_their_tables(site):
+    document, _ = site.call("CreateBackup", TableName="games", BackupName="nightly")
+    arn = document["BackupDetails"]["BackupArn"]
+    asyncio.run(site.database.do_due_work())
+    protected = {"PointInTimeRecoveryEnabled": True}
+    site.call(
+        "UpdateContinuousBackups", TableName="games", PointInTimeRecoverySpecification=protected
+    )
+    restored = TABLE.replace("games", "restored")
+    source = {"SourceTableName": "games", "UseLatestRestorableTime": True}
+    for operation, request, resources in (
+        ("DescribeBackup", {"BackupArn": arn}, [TABLE]),
+        (
+            "RestoreTableFromBackup",
+            {"BackupArn": arn, "TargetTableName": "restored"},
+            [TABLE, restored],
+        ),
+        (
+            "RestoreTableToPointInTime",
+            {**source, "TargetTableName": "restored2"},
+            [TABLE, f"{restored}2"],
+        ),
+    ):
+        _, scope = site.call(operation, **request)
+        assert (scope.error, scope.resources) == ("", resources)
+    asyncio.run(site.database.do_due_work())
+    _, scope = site.call("DeleteBackup", BackupArn=arn)
+    assert (scope.error, scope.resources) == ("", [TABLE])
 
 
 def test_creating_a_table_notes_it():
@@ -350,10 +393,14 @@ def test_every_operation_has_a_test_here():
     tested |= {
         "GetResourcePolicy",
         "CreateTable",
+        "DeleteBackup",
+        "DescribeBackup",
         "GetRecords",
         "GetShardIterator",
         "DescribeStream",
         "ListStreams",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
     }
     assert tested == {*DYNAMODB.operations, *STREAMS.operations}
 

@@ -84,6 +84,34 @@ def get_records_row(scope: RequestScope, request: Request) -> list[Demand]:
     return [arn_demand(scope, "dynamodb:GetRecords", arn)]
 
 
+def backup_row(action: str) -> Row:
+    """Return the row of an operation that names a backup."""
+
+    def demands(scope: RequestScope, request: Request) -> list[Demand]:
+        return [arn_demand(scope, action, request["BackupArn"])]
+
+    return demands
+
+
+def restore_backup_row(scope: RequestScope, request: Request) -> list[Demand]:
+    """Demand RestoreTableFromBackup on the backup and on the new table."""
+    action = "dynamodb:RestoreTableFromBackup"
+    return [
+        arn_demand(scope, action, request["BackupArn"]),
+        table_demand(scope, action, request["TargetTableName"]),
+    ]
+
+
+def restore_time_row(scope: RequestScope, request: Request) -> list[Demand]:
+    """Demand RestoreTableToPointInTime on the source and on the new table."""
+    action = "dynamodb:RestoreTableToPointInTime"
+    source = request.get("SourceTableArn") or request.get("SourceTableName") or ""
+    return [
+        table_demand(scope, action, source),
+        table_demand(scope, action, request["TargetTableName"]),
+    ]
+
+
 def tag_keys(tags: Any) -> RequestKeys:
     """Return the condition keys of the tags in a request."""
     if not tags:
@@ -141,19 +169,32 @@ def _function_arn(scope: RequestScope, name: str) -> str:
 
 
 TABLE_ROWS: Final[dict[str, Row]] = {
+    "CreateBackup": table_row("dynamodb:CreateBackup"),
     "CreateTable": create_table_row,
+    "DeleteBackup": backup_row("dynamodb:DeleteBackup"),
     "DeleteResourcePolicy": resource_row("dynamodb:DeleteResourcePolicy"),
     "DeleteTable": table_row("dynamodb:DeleteTable"),
+    "DescribeBackup": backup_row("dynamodb:DescribeBackup"),
+    "DescribeContinuousBackups": table_row("dynamodb:DescribeContinuousBackups"),
+    "DescribeContributorInsights": table_row("dynamodb:DescribeContributorInsights"),
     "DescribeEndpoints": account_row("dynamodb:DescribeEndpoints"),
     "DescribeLimits": account_row("dynamodb:DescribeLimits"),
+    "DescribeTableReplicaAutoScaling": table_row("dynamodb:DescribeTableReplicaAutoScaling"),
+    "UpdateTableReplicaAutoScaling": table_row("dynamodb:UpdateTableReplicaAutoScaling"),
     "DescribeTable": table_row("dynamodb:DescribeTable"),
     "DescribeTimeToLive": table_row("dynamodb:DescribeTimeToLive"),
     "GetResourcePolicy": resource_row("dynamodb:GetResourcePolicy"),
+    "ListBackups": account_row("dynamodb:ListBackups"),
+    "ListContributorInsights": account_row("dynamodb:ListContributorInsights"),
     "ListTables": list_tables_row,
     "ListTagsOfResource": resource_row("dynamodb:ListTagsOfResource"),
     "PutResourcePolicy": resource_row("dynamodb:PutResourcePolicy"),
+    "RestoreTableFromBackup": restore_backup_row,
+    "RestoreTableToPointInTime": restore_time_row,
     "TagResource": resource_row("dynamodb:TagResource"),
     "UntagResource": resource_row("dynamodb:UntagResource"),
+    "UpdateContinuousBackups": table_row("dynamodb:UpdateContinuousBackups"),
+    "UpdateContributorInsights": table_row("dynamodb:UpdateContributorInsights"),
     "UpdateTable": table_row("dynamodb:UpdateTable"),
     "UpdateTimeToLive": table_row("dynamodb:UpdateTimeToLive"),
 }

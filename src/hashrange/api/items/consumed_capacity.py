@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from hashrange.api.items.admission import charge_write
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.limits import READ_UNIT_BYTES
@@ -107,6 +108,8 @@ def collection_metrics(write: ItemWrite, outcome: ItemOutcome) -> dict[str, Any]
 def note_outcome(scope: RequestScope, write: ItemWrite, outcome: ItemOutcome) -> None:
     """Note the units of a single write; a failed condition consumes them too."""
     name = write.table.name
+    if write.table.meter is not None:
+        charge_write(scope, write, outcome)
     scope.consumed.append((name, None, 0.0, outcome.units))
     if outcome.charges:
         for index, units in outcome.charges.items():

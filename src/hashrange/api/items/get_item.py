@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import read_get_arguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
+from hashrange.engine.base import EVENTUAL, STRONG
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
-from hashrange.storage.items import consistency_of, item_row, read_items
+from hashrange.storage.items import item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
 async def get_item(scope: RequestScope, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
-    context = scope.context
     table = scope.known_table(request["TableName"])
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):
@@ -34,8 +36,15 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if projection is not None:
         check_paths(table, projection)
     consistent = False if is_plain else request.get("ConsistentRead", False)
+    if table.meter is not None:
+        admit_read(scope, table, None, key)
     rows = (item_row(table, key),)
-    row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
+    if scope.at is not None:
+        row = (await (await past_view(scope, table, request)).read(rows))[0]
+    elif consistent:
+        row = (await read_items(scope.context.engine, rows, STRONG))[0]
+    else:
+        row = (await scope.context.engine.read(rows, EVENTUAL))[0]
     size = 0
     response: Response = {}
     if row is not None:
@@ -48,6 +57,8 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if size > READ_UNIT_BYTES or not is_plain:
         units = read_units(size, consistent=consistent)
     scope.consumed.append((table.name, None, units, 0.0))
+    if table.meter is not None:
+        charge_read(scope, table, None, key, units)
     detail = None if is_plain else capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = Capacity(table, units).document(detail)

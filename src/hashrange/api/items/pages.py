@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from hashrange.api.items.admission import admit_read, charge_read
 from hashrange.api.items.arguments import QueryArguments
 from hashrange.api.items.consumed_capacity import Capacity, capacity_detail, read_units
 from hashrange.api.items.keys import key_of
 from hashrange.api.operation import Context, Request, Response
+from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG
 from hashrange.errors import ValidationException
@@ -16,10 +18,13 @@ from hashrange.expressions.projections import Projection
 from hashrange.model.keys import item_key
 from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item
-from hashrange.storage.items import consistency_of, item_row, read_items
+from hashrange.pauses import Pace
+from hashrange.storage.items import consistency_of, item_row, project, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.reads import Page, Place, Span, read_page
 
+# Rows that are projected between two looks at the clock.
+_SHOWN_ROWS = 64
 _INVALID = "One or more parameter values were invalid: "
 
 
@@ -130,8 +135,10 @@ async def answer_page(
 ) -> Response:
     """Read one page of a span and return it as a response."""
     context = scope.context
+    if source.table.meter is not None:
+        admit_read(scope, source.table, source.index, span.lower)
     page = await read_page(
-        context.engine,
+        context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,
         limit=request.get("Limit"),
         condition=None if source.fetches else arguments.filter,
@@ -142,7 +149,7 @@ async def answer_page(
         fetched = await fetch_rows(context, source.table, page, arguments.filter)
     response: Response = {"Count": len(page.rows), "ScannedCount": page.scanned_count}
     if request.get("Select") != "COUNT":
-        response["Items"] = _items(page, arguments.projection)
+        response["Items"] = await _items(page, arguments.projection)
     if page.last_row is not None:
         response["LastEvaluatedKey"] = key_of(
             source.table, source.index, unpack_item(page.last_row)
@@ -151,11 +158,21 @@ async def answer_page(
     consistent = request.get("ConsistentRead", False)
     units = read_units(page.scanned_bytes, consistent=consistent)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
-    capacity.note_reads(scope)
+    note_capacity(scope, capacity, source, span.lower)
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = capacity.document(detail)
     return response
+
+
+def note_capacity(scope: RequestScope, capacity: Capacity, source: Source, key: bytes) -> None:
+    """Note the units of a page and charge them; `key` is where its span begins."""
+    capacity.note_reads(scope)
+    if source.table.meter is not None:
+        if capacity.table_units:
+            charge_read(scope, source.table, None, key, capacity.table_units)
+        for units in capacity.indexes.values():
+            charge_read(scope, source.table, source.index, key, units)
 
 
 def note_page(scope: RequestScope, source: Source, page: Page) -> None:
@@ -166,12 +183,19 @@ def note_page(scope: RequestScope, source: Source, page: Page) -> None:
     scope.note_rows(page.scanned_count, page.scanned_bytes, len(page.rows), returned_bytes)
 
 
-def _items(page: Page, projection: Projection | None) -> list[Any]:
+async def _items(page: Page, projection: Projection | None) -> list[Any]:
     if projection is None:
         return [splice(row) for row in page.rows]
-    if page.items:
-        return [projection.apply(item) for item in page.items]
-    return [projection.apply(unpack_item(row)) for row in page.rows]
+    pace = Pace()
+    shown: list[Any] = []
+    for start in range(0, len(page.rows), _SHOWN_ROWS):
+        if page.items:
+            shown += [projection.apply(item) for item in page.items[start : start + _SHOWN_ROWS]]
+        else:
+            shown += [project(row, projection) for row in page.rows[start : start + _SHOWN_ROWS]]
+        if pace.is_over():
+            await pace.pause()
+    return shown
 
 
 async def fetch_rows(

@@ -8,6 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
+from hashrange.api.items.admission import (
+    charge_read,
+    charge_write,
+    note_throttled,
+    refuse_read,
+    refuse_writes,
+)
 from hashrange.api.items.consumed_capacity import (
     Capacity,
     capacity_detail,
@@ -16,16 +23,19 @@ from hashrange.api.items.consumed_capacity import (
     wants_collection_metrics,
 )
 from hashrange.api.items.write_refusals import CONDITION_FAILED
-from hashrange.api.operation import Context, Request, Response
+from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.engine.base import STRONG, RowKey
 from hashrange.errors import (
     ConflictError,
+    ProvisionedThroughputExceededException,
+    ThroughputError,
     TransactionCanceledException,
     ValidationException,
 )
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.lock_steps import Outcome
@@ -50,9 +60,10 @@ class Part(Protocol[_Bound]):
     def bind(self, table: Table) -> _Bound: ...
 
 
-def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
+async def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
     """Bind every part to its table; the first that fails cancels the transaction."""
     bound: list[_Bound] = []
+    pace = Pace()
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
@@ -60,6 +71,8 @@ def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bo
             reasons = [_NO_REASON] * len(parts)
             reasons[len(bound)] = _validation_error(error)
             raise _cancelled(reasons) from None
+        if pace.is_over():
+            await pace.pause()
     return bound
 
 
@@ -94,29 +107,61 @@ async def write_all(
     if request.get("ClientRequestToken") is not None:
         name = f"{context.account}/{context.region}/{request['ClientRequestToken']}"
         token = TokenCheck(name, content, now)
+    _cancel_throttled(scope, refuse_writes(scope, writes))
     try:
-        return await transact(context.engine, context.catalog, writes, token, now)
+        outcomes = await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
+        for write in writes:
+            scope.note_conflict(write.table.name)
         raise _cancelled([_CONFLICT for _ in writes]) from error
+    for write, outcome in zip(writes, outcomes or (), strict=False):
+        if isinstance(outcome, ThroughputError):
+            note_throttled(scope, outcome)
+        elif not isinstance(outcome, (ItemOutcome, ValidationException)):
+            scope.note_conflict(write.table.name)
+    return outcomes
 
 
 async def read_all(
-    context: Context, tables: Sequence[Table], keys: Sequence[RowKey]
+    scope: RequestScope, tables: Sequence[Table], keys: Sequence[RowKey]
 ) -> list[bytes | None]:
     """Return the rows of items as they were at one moment."""
+    context = scope.context
     check_distinct(keys)
+    _cancel_throttled(
+        scope,
+        [refuse_read(scope, table, None, key[2]) for table, key in zip(tables, keys, strict=True)],
+    )
     try:
         rows = await read_transaction(context.engine, tables, keys, context.clock.now())
     except ConflictError as error:
+        for table in tables:
+            scope.note_conflict(table.name)
         raise _cancelled([_CONFLICT for _ in keys]) from error
     check_total(row_size(row) for row in rows if row is not None)
     return rows
+
+
+def _cancel_throttled(scope: RequestScope, errors: Sequence[ThroughputError | None]) -> None:
+    """Cancel a transaction of which a part is throttled."""
+    if any(errors):
+        for error in errors:
+            note_throttled(scope, error)
+        raise _cancelled([_NO_REASON if error is None else _throttled(error) for error in errors])
+
+
+def _throttled(error: ThroughputError) -> Reason:
+    is_provisioned = isinstance(error, ProvisionedThroughputExceededException)
+    code = "ProvisionedThroughputExceeded" if is_provisioned else "ThrottlingError"
+    return {"Code": code, "Message": error.message}
 
 
 def failure_reason(request: Request, outcome: Outcome) -> Reason:
     """Return why a write cancels its transaction, if it does; `request` is its part of it."""
     if isinstance(outcome, ValidationException):
         return _validation_error(outcome)
+    if isinstance(outcome, ThroughputError):
+        return _throttled(outcome)
     if not isinstance(outcome, ItemOutcome):
         return _CONFLICT
     if outcome.matched:
@@ -158,6 +203,7 @@ def report_writes(
     for write, outcome in zip(writes, outcomes, strict=True):
         assert isinstance(outcome, ItemOutcome)
         name = write.table.name
+        charge_write(scope, write, outcome, factor=2)
         capacities.setdefault(name, Capacity(write.table)).charge_write(outcome, factor=2)
         if write.table.local_indexes and not isinstance(write, CheckWrite):
             metrics.setdefault(name, []).append(collection_metrics(write, outcome))
@@ -175,18 +221,24 @@ async def report_repeat(
     """Answer a request that was carried out before: it only reads the items."""
     keys = [write.row_key for write in writes]
     rows = await read_items(scope.context.engine, keys, STRONG)
-    return report_reads(scope, request, [write.table for write in writes], rows)
+    return report_reads(scope, request, [write.table for write in writes], keys, rows)
 
 
 def report_reads(
-    scope: RequestScope, request: Request, tables: Sequence[Table], rows: Sequence[bytes | None]
+    scope: RequestScope,
+    request: Request,
+    tables: Sequence[Table],
+    keys: Sequence[RowKey],
+    rows: Sequence[bytes | None],
 ) -> Response:
     """Note what the reads of a transaction consumed, and return it if the request asks for it."""
     capacities: dict[str, Capacity] = {}
-    for table, row in zip(tables, rows, strict=True):
+    for table, key, row in zip(tables, keys, rows, strict=True):
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(table.name, Capacity(table))
-        capacity.table_units += 2 * read_units(size, consistent=True)
+        units = 2 * read_units(size, consistent=True)
+        capacity.table_units += units
+        charge_read(scope, table, None, key[2], units)
         if row is not None:
             scope.note_rows(1, size, 1, size)
     for capacity in capacities.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashrange.api.items.admission import admit_write
 from hashrange.api.items.consumed_capacity import note_outcome, report_write
 from hashrange.api.items.item_writes import check_write, make_update
 from hashrange.api.items.write_refusals import condition_failed
@@ -19,6 +20,8 @@ async def update_item(scope: RequestScope, request: Request) -> Response:
     _, arguments = check_write(request, "update")
     table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     write = make_update(table, request["Key"], arguments, counts_actions=True)
+    if table.meter is not None:
+        admit_write(scope, write)
     outcome = await write_item(context.engine, write, context.clock.now())
     note_outcome(scope, write, outcome)
     if not outcome.matched:

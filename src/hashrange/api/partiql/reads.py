@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from hashrange.api.items.admission import admit_read
 from hashrange.api.items.arguments import check_scalar_keys
 from hashrange.api.items.consumed_capacity import capacity_detail, read_units
 from hashrange.api.items.keys import key_of
-from hashrange.api.items.pages import Source, note_page, page_capacity, touch_index
+from hashrange.api.items.pages import (
+    Source,
+    note_capacity,
+    note_page,
+    page_capacity,
+    touch_index,
+)
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.partiql.keys import KeyPlan, plan_keys
 from hashrange.api.partiql.next_tokens import remaining_spans, write_token
@@ -144,6 +151,9 @@ async def _read(
     consistent: bool = request.get("ConsistentRead", False)
     spans = plan.spans or [Span(source.place, *segment_bounds(0, 1))]
     number, spans = remaining_spans(request, spans)
+    first = spans[0].lower if spans else b""
+    if source.table.meter is not None:
+        admit_read(scope, source.table, source.index, first)
     page = Page()
     units = 0.0
     limit: int | None = request.get("Limit")
@@ -171,7 +181,7 @@ async def _read(
         response["NextToken"] = write_token(request, number, _position(source, item))
     note_page(scope, source, page)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
-    capacity.note_reads(scope)
+    note_capacity(scope, capacity, source, first)
     detail = capacity_detail(request)
     if detail is not None:
         response["ConsumedCapacity"] = capacity.document(detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from hashrange.api.items.admission import admit_write, charge_read, note_throttled, refuse_read
 from hashrange.api.items.consumed_capacity import (
     Capacity,
     capacity_detail,
@@ -34,6 +35,7 @@ from hashrange.expressions.partiql.statements import (
     prepare_statement,
 )
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, unpack_item
 from hashrange.storage.transactions import write_item
@@ -49,7 +51,9 @@ _CODES: Final = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
     "ResourceNotFoundException": "ResourceNotFound",
+    "ThrottlingException": "ThrottlingError",
     "TransactionConflictException": "TransactionConflict",
     "ValidationException": "ValidationError",
 }
@@ -57,7 +61,10 @@ _CODES: Final = {
 
 async def execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out one statement."""
+    pace = Pace()
     statement = prepare_statement(request["Statement"])
+    if pace.is_over():
+        await pace.pause()
     values = statement.values(request.get("Parameters", ()))
     if isinstance(statement, ExistsStatement):
         raise ValidationException(_EXISTS)
@@ -74,6 +81,8 @@ async def execute_statement(scope: RequestScope, request: Request) -> Response:
 
 async def _carry_out(scope: RequestScope, request: Request, write: ItemWrite) -> ItemOutcome:
     context = scope.context
+    if write.table.meter is not None:
+        admit_write(scope, write)
     outcome = await write_item(context.engine, write, context.clock.now())
     note_outcome(scope, write, outcome)
     if not outcome.matched:
@@ -151,11 +160,14 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
     An error of a statement is reported in its place of the response.
     """
     members = [_Member(member) for member in request["Statements"]]
+    pace = Pace()
     for member in members:
         try:
             member.prepare()
         except ValidationException as error:
             member.fail(error)
+        if pace.is_over():
+            await pace.pause()
     kinds = {
         isinstance(member.statement, SelectStatement)
         for member in members
@@ -171,6 +183,8 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
                 await member.bind(scope)
             except ClientError as error:
                 member.fail(error)
+            if pace.is_over():
+                await pace.pause()
     ready = [member for member in members if member.key is not None and not member.response]
     if len({member.key for member in ready}) < len(ready):
         raise ValidationException("Provided list of item keys contains duplicates")
@@ -194,7 +208,16 @@ async def _read(
     keys = [member.key for member in members if member.key is not None]
     is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
     rows = await read_items(scope.context.engine, keys, consistency_of(is_consistent))
+    pace = Pace()
     for member, row in zip(members, rows, strict=True):
+        if pace.is_over():
+            await pace.pause()
+        assert member.key is not None
+        refusal = refuse_read(scope, member.table, None, member.key[2])
+        if refusal is not None:
+            note_throttled(scope, refusal)
+            member.fail(refusal)
+            continue
         member.show(row)
         size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))
@@ -202,6 +225,7 @@ async def _read(
         units = read_units(size, consistent=consistent)
         capacity.table_units += units
         scope.note_read(member.table.name, units)
+        charge_read(scope, member.table, None, member.key[2], units)
         if row is not None:
             scope.note_rows(1, size, 1, size)
 
@@ -212,6 +236,7 @@ async def _write(scope: RequestScope, member: _Member, capacities: dict[str, Cap
     try:
         outcome = await _carry_out(scope, member.request, member.write)
     except ClientError as error:
+        note_throttled(scope, error)
         member.fail(error)
         return
     capacity = capacities.setdefault(member.table.name, Capacity(member.table))

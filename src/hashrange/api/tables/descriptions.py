@@ -163,6 +163,8 @@ def _describe_settings(record: TableRecord, status: str, description: dict[str, 
             "SSEType": "KMS",
             "KMSMasterKeyArn": record.encryption_key_arn,
         }
+    if record.restore is not None and record.is_loading:
+        description["RestoreSummary"] = record.restore | {"RestoreInProgress": True}
     stream = record.stream
     if stream is not None:
         if stream.is_enabled:

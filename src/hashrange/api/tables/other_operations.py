@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.backups import system_backup
 from hashrange.api.scope import RequestScope
 from hashrange.api.tables.definition_checks import check_changeable
 from hashrange.api.tables.descriptions import describe, describe_deleted
 from hashrange.api.tables.stream_settings import end_stream
-from hashrange.errors import ValidationException
+from hashrange.errors import StaleVersionError, ValidationException
 from hashrange.limits import (
     ACCOUNT_CAPACITY_UNITS_MAX,
     LIST_TABLES_PAGE_MAX,
     TABLE_CAPACITY_UNITS_MAX,
 )
 from hashrange.model.records import TableRecord
+from hashrange.storage.backups import backup_key
 from hashrange.storage.catalog import Edit, resolve_name, table_not_found
 
 
@@ -47,6 +49,10 @@ async def delete_table(scope: RequestScope, request: Request) -> Response:
     scope.touch_table(name)
     now = context.clock.now()
     delay = context.catalog.delays.delete_seconds
+    found = await context.catalog.find(context.account, context.region, name)
+    backup = None
+    if found is not None and _is_recoverable(found):
+        backup = await system_backup(context, found, now)
 
     def delete(record: TableRecord | None) -> Edit:
         if record is None:
@@ -63,11 +69,21 @@ async def delete_table(scope: RequestScope, request: Request) -> Response:
         left = record if delay > 0 else None
         edit = Edit(left, drops=drops, fills_ended=fills, outcome=record)
         end_stream(record, now, record.gone_at, edit)
+        if _is_recoverable(record):
+            # The items stay where they are, for as long as the backup does.
+            if backup is None or backup.store != record.store:
+                raise StaleVersionError(f"table {record.arn} has just been protected")
+            edit.drops.remove(record.store)
+            edit.rows.append((backup_key(backup), backup.pack()))
         return edit
 
     record = await context.catalog.change(context.account, context.region, name, delete)
     assert isinstance(record, TableRecord)
     return {"TableDescription": describe_deleted(record, now)}
+
+
+def _is_recoverable(record: TableRecord) -> bool:
+    return record.recovery is not None and record.recovery.is_enabled
 
 
 async def describe_limits(scope: RequestScope, request: Request) -> Response:

@@ -197,6 +197,11 @@ class _Change:
                 index.throughput = _without_units(index.throughput)
         elif throughput is not None:
             self._set_throughput(record.throughput, throughput)
+        if self.was_on_demand and not self.is_on_demand:
+            # Maxima do not come back with the billing mode.
+            record.on_demand = None
+            for index in record.indexes:
+                index.on_demand = None
 
     def _set_throughput(self, throughput: Throughput, asked: dict[str, int]) -> None:
         read_units = asked["ReadCapacityUnits"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hashrange.capacity.key_ranges import PARTITION_WRITE_UNITS
 from hashrange.toolkit.cost.plans import Plan
 from hashrange.toolkit.report.markup import Markup, element, joined
-from hashrange.toolkit.simulate.partitions import PARTITION_WRITE_UNITS
 from hashrange.toolkit.simulate.run import CELLS, StoreRun
 
 _CELL_WIDTH: Final = 20

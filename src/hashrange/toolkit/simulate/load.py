@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, final
 
+from hashrange.capacity.key_ranges import Kind, Position
 from hashrange.toolkit.cost.consumption import Consumption
 from hashrange.toolkit.design.entities import Entity
 from hashrange.toolkit.design.model import Design
 from hashrange.toolkit.design.patterns import AccessPattern
 from hashrange.toolkit.design.templates import KeyTemplate, Placeholder
 from hashrange.toolkit.rehearsal.samples import BEGINNING
-from hashrange.toolkit.simulate.partitions import Kind, Position
 
 KEYS_DEFAULT: Final = 10_000
 _RISING: Final = frozenset(

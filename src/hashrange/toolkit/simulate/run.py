@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, final
 
+from hashrange.capacity.key_ranges import HEAT_SECONDS, Split
+from hashrange.capacity.stores import PartitionedStore, Provided, initial_partitions
 from hashrange.toolkit.cost.comparison import storage_of
 from hashrange.toolkit.cost.consumption import estimate
 from hashrange.toolkit.cost.traffic import stores_of
 from hashrange.toolkit.design.model import Design
 from hashrange.toolkit.design.tables import Capacity
 from hashrange.toolkit.simulate.load import Stream, streams_of
-from hashrange.toolkit.simulate.partitions import (
-    HEAT_SECONDS,
-    PartitionedStore,
-    Provided,
-    Split,
-    initial_partitions,
-)
 from hashrange.toolkit.simulate.shapes import SHAPES, calls_per_second
 
 REQUESTS_PER_SECOND: Final = 20
@@ -131,7 +126,8 @@ def provided_by(capacity: Capacity) -> Provided:
     """Return the rates of a capacity mode. Automatic scaling is too slow to count in minutes."""
     if capacity.mode == "provisioned":
         return Provided(float(capacity.read_units), float(capacity.write_units))
-    return Provided(float(capacity.read_units) or None, float(capacity.write_units) or None)
+    read, write = float(capacity.read_units) or None, float(capacity.write_units) or None
+    return Provided(read, write, is_on_demand=True)
 
 
 def _send(run: StoreRun, stream: Stream, scenario: Scenario, second: int, random: Random) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from hashrange.api.scope import IN_PROCESS
+
+if TYPE_CHECKING:
+    from hashrange.wire.http.head_cache import Frame
 
 Headers = dict[bytes, bytes]
 """Header names in lower case."""
@@ -45,9 +48,11 @@ class Head:
     """
 
     __slots__ = (
+        "at",
         "authorization_start",
         "body_bytes",
         "content_type",
+        "frame",
         "headers",
         "is_call",
         "is_encoded",
@@ -82,9 +87,12 @@ class Head:
         self.is_plainly_signed = url == b"/" and b"x-amz-date" in headers
         # The W3C trace context, or else AWS's own form of it.
         self.trace = headers.get(b"traceparent") or headers.get(b"x-amzn-trace-id", b"")
+        # The earlier time at which the request reads; see `api/recovery/time_travel`.
+        self.at = headers.get(b"x-hashrange-at", b"")
         # What the verifier of signatures remembers for requests that share this head.
         self.signing: object = None
-        # The length of the bodies of requests that share this head.
+        # Where the head is cached, and the length of the bodies of requests that share it.
+        self.frame: Frame | None = None
         self.body_bytes = 0
 
 

@@ -17,6 +17,9 @@ TAGS = [{"Key": "Team", "Value": "blue"}]
 NAMED = {"TableName": "games"}
 KEYED = {"TableName": "games", "Key": KEY}
 RESOURCE = {"ResourceArn": TABLE}
+BACKUP = f"{TABLE}/backup/01700000000000-01234567"
+JOB = "01700000000000-01234567"
+INPUT = {"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"}
 RESOURCE_POLICY = '{"Version": "2012-10-17", "Statement": []}'
 WHERE = "WHERE p='a' AND s='1'"
 QUERY = {
@@ -35,19 +38,29 @@ def requests(site):
         },
         "BatchGetItem": {"RequestItems": {"games": {"Keys": [KEY]}}},
         "BatchWriteItem": {"RequestItems": {"games": [{"PutRequest": {"Item": ITEM}}]}},
+        "CancelBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
+        "CreateBackup": {**NAMED, "BackupName": "nightly"},
         "CreateTable": {**games(), "TableName": "other"},
+        "DeleteBackup": {"BackupArn": BACKUP},
         "DeleteItem": KEYED,
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
+        "DescribeBackup": {"BackupArn": BACKUP},
+        "DescribeBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
+        "DescribeContinuousBackups": NAMED,
         "DescribeEndpoints": {},
+        "DescribeExport": {"ExportArn": f"{TABLE}/export/{JOB}"},
+        "DescribeImport": {"ImportArn": f"{TABLE}/import/{JOB}"},
         "DescribeLimits": {},
         "DescribeStream": stream,
         "DescribeTable": NAMED,
+        "DescribeTableReplicaAutoScaling": NAMED,
         "DescribeTimeToLive": NAMED,
         "ExecuteStatement": {"Statement": f"SELECT * FROM games {WHERE}"},
         "ExecuteTransaction": {
             "TransactStatements": [{"Statement": f"SELECT * FROM games {WHERE}"}]
         },
+        "ExportTableToPointInTime": {"TableArn": TABLE, "S3Bucket": "bucket"},
         "GetItem": KEYED,
         "GetRecords": {"ShardIterator": site.iterator()},
         "GetResourcePolicy": RESOURCE,
@@ -56,19 +69,40 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ImportTable": {
+            "S3BucketSource": {"S3Bucket": "bucket"},
+            "InputFormat": "CSV",
+            "TableCreationParameters": games(),
+        },
+        "ListBackups": {},
+        "ListBulkOperations": {},
+        "ListExports": {},
+        "ListImports": {},
         "ListStreams": {},
         "ListTables": {},
         "ListTagsOfResource": RESOURCE,
         "PutItem": {"TableName": "games", "Item": ITEM},
         "PutResourcePolicy": {**RESOURCE, "Policy": RESOURCE_POLICY},
         "Query": QUERY,
+        "RestoreTableFromBackup": {"BackupArn": BACKUP, "TargetTableName": "other"},
+        "RestoreTableToPointInTime": {"SourceTableName": "games", "TargetTableName": "other"},
         "Scan": NAMED,
+        "StartBulkPutItems": {
+            **NAMED,
+            "InputS3Configuration": INPUT,
+            "OutputS3Configuration": {"OutputType": []},
+        },
         "TagResource": {**RESOURCE, "Tags": TAGS},
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
         "UntagResource": {**RESOURCE, "TagKeys": ["Team"]},
+        "UpdateContinuousBackups": {
+            **NAMED,
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        },
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
+        "UpdateTableReplicaAutoScaling": NAMED,
         "UpdateTimeToLive": {
             **NAMED,
             "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},
@@ -126,6 +160,7 @@ ENCLOSED = {
     ),
 }
 
+OBJECTS = ("s3:GetObject", "s3:ListBucket", "s3:PutObject")
 OPERATIONS = sorted([*DYNAMODB.operations, *STREAMS.operations])
 PRIVILEGES = get_service_prefix_data("dynamodb")["privileges"]
 ACTIONS = sorted(name for name in PRIVILEGES if name in OPERATIONS or name in PARTS)
@@ -170,8 +205,15 @@ def test_an_action_needs_its_own_permission(site, action):
     operation, request = request_for(site, action)
     site.be(allow(), deny(f"dynamodb:{action}"))
     assert f"perform: dynamodb:{action} on resource: " in site.refusal(operation, **request)
-    site.be(allow(f"dynamodb:{action}"))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS]))
     assert site.refusal(operation, **request) == ""
+
+
+@pytest.mark.parametrize("operation", ["ExportTableToPointInTime", "ImportTable"])
+def test_objects_need_permissions_of_their_own(site, operation):
+    request = requests(site)[operation]
+    site.be(allow(f"dynamodb:{operation}"))
+    assert "because no identity-based policy allows the s3:" in site.refusal(operation, **request)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +225,11 @@ def test_an_action_needs_permission_for_its_resource(site, action):
     site.be(allow(f"dynamodb:{action}", [other, f"{other}/stream/*"]))
     assert site.refusal(operation, **request)
     right = TABLE.replace("games", "other") if action == "CreateTable" else TABLE
-    site.be(allow(f"dynamodb:{action}", [right, f"{right}/stream/*"]))
+    resources = [right, f"{right}/stream/*", f"{right}/backup/*"]
+    resources += [f"{right}/export/*", f"{right}/import/*", "arn:aws:s3:::bucket*"]
+    if action.startswith("Restore"):
+        resources.append(TABLE.replace("games", "other"))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS], resources))
     assert site.refusal(operation, **request) == ""
 
 

@@ -1,0 +1,105 @@
+"""Token buckets: a rate in units per second, and a store of unused units up to a bound.
+
+Time is a number of seconds that the caller passes in; a bucket ignores time that goes back.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, final
+
+
+class Bucket(Protocol):
+    """Units that requests take, and that time brings back."""
+
+    @property
+    def rate(self) -> float: ...
+
+    def has_units(self, now: float, ahead: float = 0.0) -> bool:
+        """Tell whether a request would be admitted after one that takes `ahead` units."""
+
+    def take(self, units: float) -> None:
+        """Take units, after `has_units` said that a request is admitted."""
+
+    def set_rate(self, rate: float, capacity: float) -> None:
+        """Change rate and capacity; stored units beyond the capacity are lost."""
+
+
+@final
+class TokenBucket:
+    """Fills at a rate up to a capacity; a request takes units if any are there.
+
+    DynamoDB admits a request while the bucket is above zero and lets the bucket fall below it, so
+    that a request larger than one second of capacity is not refused for ever.
+    """
+
+    __slots__ = ("_filled_at", "capacity", "rate", "tokens")
+
+    def __init__(self, rate: float, capacity: float, now: float = 0.0) -> None:
+        self.rate = rate
+        self.capacity = capacity
+        self.tokens = capacity
+        self._filled_at = now
+
+    def has_units(self, now: float, ahead: float = 0.0) -> bool:
+        if now > self._filled_at:
+            self.tokens = min(self.capacity, self.tokens + (now - self._filled_at) * self.rate)
+            self._filled_at = now
+        return self.tokens > ahead
+
+    def take(self, units: float) -> None:
+        self.tokens -= units
+
+    def set_rate(self, rate: float, capacity: float) -> None:
+        self.rate = rate
+        self.capacity = capacity
+        self.tokens = min(self.tokens, capacity)
+
+
+class Totals(Protocol):
+    """The units that each process of a server has taken so far, by bucket.
+
+    A total only grows. What another process took may be seen late, never twice.
+    """
+
+    def add(self, name: str, units: float) -> None:
+        """Add units that this process took of a bucket."""
+
+    def others(self, name: str) -> float:
+        """Return how many units all other processes have taken of a bucket so far."""
+
+
+@final
+class SharedBucket:
+    """A bucket that several processes take from, each with a copy of its own.
+
+    A copy takes what the others took when it sees it, after filling up. It therefore never holds
+    more than the one true bucket would, but for requests under way in other processes; it may hold
+    less by what came in between two looks, so idle processes have to look now and then.
+    """
+
+    __slots__ = ("_name", "_own", "_seen", "_totals")
+
+    def __init__(self, own: TokenBucket, name: str, totals: Totals) -> None:
+        self._own = own
+        self._name = name
+        self._totals = totals
+        self._seen = totals.others(name)
+
+    @property
+    def rate(self) -> float:
+        return self._own.rate
+
+    def has_units(self, now: float, ahead: float = 0.0) -> bool:
+        self._own.has_units(now)
+        others = self._totals.others(self._name)
+        if others != self._seen:
+            self._own.take(others - self._seen)
+            self._seen = others
+        return self._own.tokens > ahead
+
+    def take(self, units: float) -> None:
+        self._own.take(units)
+        self._totals.add(self._name, units)
+
+    def set_rate(self, rate: float, capacity: float) -> None:
+        self._own.set_rate(rate, capacity)

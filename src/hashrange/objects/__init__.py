@@ -1,0 +1,1 @@
+"""Object stores: where exports, imports and backups keep their files."""

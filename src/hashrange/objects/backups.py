@@ -1,0 +1,181 @@
+"""Backups of tables in files: parts that hold items, and a manifest that makes them a backup.
+
+    BUCKET/ID/part-00000       items in key order, compressed, maybe sealed
+    BUCKET/ID/manifest.json    written last; without it there is no backup
+
+part     := zlib of entries, then sealed if the server seals what leaves it
+entry    := length of key (2 bytes) length of row (4 bytes) key row
+manifest := {"format": 1, "backup": …, "parts": [{"name", "sha256", "items", "bytes"}, …],
+             "is_sealed": …, "sha256": of the manifest without this member}
+
+Numbers are little-endian; `sha256` of a part is of the file as it is. A backup needs nothing else:
+its manifest holds the record of the table, and keys are the same on every server. What is read back
+and is not what was written is a `BackupDamagedError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import struct
+import zlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, Protocol, TypeVar, final
+
+import orjson
+
+from hashrange.objects.base import NoSuchKeyError, ObjectStore, get_object, put_object
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+_ENTRY: Final = struct.Struct("<HI")
+_LEVEL: Final = 1
+_PAGE_KEYS: Final = 1000
+
+Entry = tuple[bytes, bytes]
+"""The key of an item and its row."""
+
+Answer = TypeVar("Answer")
+
+
+class BackupDamagedError(Exception):
+    """A backup is not what was written; the message says where, for people."""
+
+
+class Seal(Protocol):
+    """Protects what leaves the database."""
+
+    def seal(self, subject: str, content: bytes) -> bytes: ...
+
+    def open(self, subject: str, sealed: bytes) -> bytes: ...
+
+
+@final
+class BackupFiles:
+    """The backups of one bucket."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        bucket: str,
+        *,
+        seal: Seal | None = None,
+        is_inline: bool = False,
+    ) -> None:
+        self._store = store
+        self._bucket = bucket
+        self._seal = seal
+        # Where there is no event loop, nothing runs in threads.
+        self._is_inline = is_inline
+
+    async def prepare(self) -> None:
+        """Make the bucket, if the store is ours."""
+        create = getattr(self._store, "create_bucket", None)
+        if create is not None:
+            await create(self._bucket, "")
+
+    async def write_part(self, id: str, number: int, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Write a part; return what the manifest says of it."""
+        name = f"part-{number:05}"
+        content = await self._call(lambda: self._pack(f"{id}/{name}", entries))
+        digest = await self._call(lambda: hashlib.sha256(content).hexdigest())
+        await put_object(self._store, self._bucket, f"{id}/{name}", content)
+        return {"name": name, "sha256": digest, "items": len(entries), "bytes": len(content)}
+
+    async def complete(
+        self, id: str, backup: dict[str, Any], parts: Sequence[dict[str, Any]]
+    ) -> None:
+        """Write the manifest, with which the backup is there."""
+        manifest = {
+            "format": FORMAT,
+            "backup": backup,
+            "parts": parts,
+            "is_sealed": self._seal is not None,
+        }
+        manifest["sha256"] = _digest(manifest)
+        content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
+        await put_object(self._store, self._bucket, f"{id}/{MANIFEST}", content)
+
+    async def manifest(self, id: str) -> dict[str, Any]:
+        """Return the manifest of a backup, checked."""
+        try:
+            content = await get_object(self._store, self._bucket, f"{id}/{MANIFEST}")
+            manifest: dict[str, Any] = orjson.loads(content)
+            digest = manifest.pop("sha256")
+        except NoSuchKeyError as error:
+            raise BackupDamagedError(f"backup {id} has no manifest") from error
+        except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError) as error:
+            raise BackupDamagedError(f"the manifest of backup {id} cannot be read") from error
+        if manifest.get("format") != FORMAT:
+            raise BackupDamagedError(f"backup {id} has format {manifest.get('format')!r}")
+        if digest != _digest(manifest):
+            raise BackupDamagedError(f"the manifest of backup {id} was changed")
+        return manifest
+
+    async def read_part(self, id: str, manifest: dict[str, Any], number: int) -> list[Entry]:
+        """Return the items of a part, checked."""
+        part = manifest["parts"][number]
+        subject = f"{id}/{part['name']}"
+        try:
+            content = await get_object(self._store, self._bucket, subject)
+        except NoSuchKeyError as error:
+            raise BackupDamagedError(f"{subject} is missing") from error
+        return await self._call(lambda: self._unpack(subject, part, content, manifest))
+
+    async def ids(self) -> AsyncIterator[str]:
+        """Yield the ids of all backups in the bucket."""
+        after = ""
+        while True:
+            page = await self._store.page(self._bucket, "", after=after, keys_max=_PAGE_KEYS)
+            for entry in page.objects:
+                id, _, name = entry.key.partition("/")
+                if name == MANIFEST:
+                    yield id
+            if not page.is_truncated:
+                return
+            after = page.last
+
+    async def delete(self, id: str) -> None:
+        """Delete a backup, its manifest first; may be repeated."""
+        await self._store.delete(self._bucket, f"{id}/{MANIFEST}")
+        while True:
+            page = await self._store.page(self._bucket, f"{id}/", keys_max=_PAGE_KEYS)
+            for entry in page.objects:
+                await self._store.delete(self._bucket, entry.key)
+            if not page.is_truncated:
+                return
+
+    async def _call(self, act: Callable[[], Answer]) -> Answer:
+        return act() if self._is_inline else await asyncio.to_thread(act)
+
+    def _pack(self, subject: str, entries: Sequence[Entry]) -> bytes:
+        pieces: list[bytes] = []
+        for key, row in entries:
+            pieces += (_ENTRY.pack(len(key), len(row)), key, row)
+        content = zlib.compress(b"".join(pieces), _LEVEL)
+        return content if self._seal is None else self._seal.seal(subject, content)
+
+    def _unpack(
+        self, subject: str, part: dict[str, Any], content: bytes, manifest: dict[str, Any]
+    ) -> list[Entry]:
+        if hashlib.sha256(content).hexdigest() != part["sha256"]:
+            raise BackupDamagedError(f"{subject} is damaged")
+        if manifest["is_sealed"]:
+            if self._seal is None:
+                raise BackupDamagedError(f"{subject} is sealed, and this server has no key")
+            content = self._seal.open(subject, content)
+        raw = zlib.decompress(content)
+        entries: list[Entry] = []
+        position = 0
+        while position < len(raw):
+            key_bytes, row_bytes = _ENTRY.unpack_from(raw, position)
+            key_end = position + _ENTRY.size + key_bytes
+            entries.append((raw[key_end - key_bytes : key_end], raw[key_end : key_end + row_bytes]))
+            position = key_end + row_bytes
+        if len(entries) != part["items"]:
+            raise BackupDamagedError(f"{subject} holds {len(entries)} items, not {part['items']}")
+        return entries
+
+
+def _digest(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS)).hexdigest()

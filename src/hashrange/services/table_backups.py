@@ -1,0 +1,167 @@
+"""Backups of tables: the job that makes one without stopping writes, and the one that removes it.
+
+1. The table begins a history of its own for the backup, in the step that fences older writes. From
+   then on every change leaves there what it replaces.
+2. The items are read, merged with that history: together they are the table as it was at 1.
+3. Parts are written one by one; after each the job keeps how far it has come.
+4. The manifest is written, the history ends, and the backup is AVAILABLE.
+
+On an engine that changes one shard at a time each shard has a moment of its own, within the time
+that step 1 takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from hashrange.engine.base import Engine
+from hashrange.errors import ResourceNotFoundException
+from hashrange.model.backups import BackupRecord
+from hashrange.model.jobs import COMPLETED
+from hashrange.model.records import TableRecord
+from hashrange.objects.backups import BackupFiles
+from hashrange.objects.base import ObjectStoreError
+from hashrange.services.jobs import Job, JobFailedError
+from hashrange.services.restores import StoreSource
+from hashrange.storage.backups import BackupStore
+from hashrange.storage.catalog import Catalog, Edit
+from hashrange.storage.layout import row_size
+from hashrange.storage.past import BeginningCut, PastView
+
+BACKUP_KIND: Final = "backup"
+REMOVAL_KIND: Final = "backup-removal"
+_PART_BYTES: Final = 4 << 20
+
+
+@final
+class TableBackups:
+    """The kind of job that makes a backup."""
+
+    def __init__(
+        self, engine: Engine, catalog: Catalog, backups: BackupStore, files: BackupFiles
+    ) -> None:
+        self._engine = engine
+        self._catalog = catalog
+        self._backups = backups
+        self._files = files
+
+    async def run(self, job: Job) -> str:
+        """Take a backup to its end."""
+        try:
+            backup = await self._find(job)
+            record = await self._begin_snapshot(backup)
+            parts, size = await self._write_parts(job, backup, record)
+            if backup.id not in (await self._table(backup)).snapshots:
+                raise ResourceNotFoundException(f"Table {record.name} is gone")
+            backup.items, backup.size = sum(part["items"] for part in parts), size
+            backup.is_available = True
+            document = {name: getattr(backup, name) for name in BackupRecord.__slots__}
+            await self._files.complete(backup.id, document, parts)
+            await self._backups.change(backup, lambda _: backup)
+            await self._end_snapshot(backup)
+        except ResourceNotFoundException as error:
+            raise JobFailedError("TableNotFound", error.message) from error
+        except ObjectStoreError as error:
+            raise JobFailedError(error.code, error.message) from error
+        return COMPLETED
+
+    async def undo(self, job: Job) -> None:
+        """Forget a backup that could not be made."""
+        wanted = job.record.request
+        where = (job.record.account, job.record.region)
+        backup = await self._backups.find(*where, wanted["backup"], wanted["table"])
+        if backup is None:
+            return
+        await self._end_snapshot(backup)
+        await self._files.delete(backup.id)
+        await self._backups.change(backup, lambda _: None)
+
+    async def _find(self, job: Job) -> BackupRecord:
+        id = job.record.request["backup"]
+        where = (job.record.account, job.record.region)
+        backup = await self._backups.find(*where, id, job.record.request["table"])
+        if backup is None:
+            raise ResourceNotFoundException(f"Backup {id} is gone")
+        return backup
+
+    async def _table(self, backup: BackupRecord) -> TableRecord:
+        """Return the record of the table, which must be the one that the backup is of."""
+        found = await self._catalog.find(backup.account, backup.region, backup.table["name"])
+        if found is None or found.gone_at is not None or found.id != backup.table["id"]:
+            raise ResourceNotFoundException(f"Table {backup.table['name']} is gone")
+        return found
+
+    async def _begin_snapshot(self, backup: BackupRecord) -> TableRecord:
+        """Have the table keep what changes replace, from one moment on; may be repeated."""
+        await self._files.prepare()
+        await self._table(backup)
+
+        def begin(record: TableRecord | None) -> Edit:
+            if record is None or record.id != backup.table["id"] or record.gone_at is not None:
+                raise ResourceNotFoundException(f"Table {backup.table['name']} is gone")
+            if backup.id in record.snapshots:
+                return Edit(record, is_seen_by_requests=False, outcome=record)
+            store = f"{record.store}.b{backup.id.replace('-', '_')}"
+            record.snapshots[backup.id] = store
+            return Edit(record, creates=[store], outcome=record)
+
+        where = (backup.account, backup.region, backup.table["name"])
+        record = await self._catalog.change(*where, begin)
+        assert isinstance(record, TableRecord)
+        # After a crash it is not known whether all shards have heard of it.
+        await self._catalog.fence(record)
+        return record
+
+    async def _end_snapshot(self, backup: BackupRecord) -> None:
+        def end(record: TableRecord | None) -> Edit:
+            store = None
+            if record is not None and record.id == backup.table["id"]:
+                store = record.snapshots.pop(backup.id, None)
+            if store is None:
+                return Edit(record, is_seen_by_requests=False)
+            return Edit(record, drops=[store])
+
+        await self._catalog.change(backup.account, backup.region, backup.table["name"], end)
+
+    async def _write_parts(
+        self, job: Job, backup: BackupRecord, record: TableRecord
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Write the parts that are missing; return what the manifest says of all, and the size."""
+        view = PastView(self._engine, record.snapshots[backup.id], BeginningCut())
+        source = StoreSource(view, record.store, record.shards)
+        kept = job.record.progress
+        parts: list[dict[str, Any]] = kept.get("parts", [])
+        size: int = kept.get("size", 0)
+        position: dict[str, Any] | None = kept.get("position", {})
+        while position is not None:
+            entries: list[tuple[bytes, bytes]] = []
+            room = _PART_BYTES
+            while position is not None and room > 0:
+                rows, position = await source.read(position)
+                entries += rows
+                room -= sum([len(row) for _, row in rows])
+                await job.pace.rest()
+            if entries:
+                parts.append(await self._files.write_part(backup.id, len(parts), entries))
+                size += sum([row_size(row) for _, row in entries])
+            await job.save({"parts": parts, "size": size, "position": position})
+        return parts, size
+
+
+@final
+class BackupRemovals:
+    """The kind of job that deletes the files of a backup that was taken from the list."""
+
+    def __init__(self, files: BackupFiles) -> None:
+        self._files = files
+
+    async def run(self, job: Job) -> str:
+        """Delete the files."""
+        try:
+            await self._files.delete(job.record.request["backup"])
+        except ObjectStoreError as error:
+            raise JobFailedError(error.code, error.message) from error
+        return COMPLETED
+
+    async def undo(self, job: Job) -> None:
+        """What could not be deleted stays, and harms nobody."""
