@@ -145,6 +145,7 @@ class Application:
             self._clock,
             delays_of(settings),
             stages=stages.with_recorders([*monitoring.all_recorders, *audit.recorders]),
+            keyring=self._keys.keyring,
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
