@@ -29,6 +29,7 @@ _WORKERS_SUITING_MAX: Final = 4
 
 _LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
 _NAME: Final = r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"
+_HTTP: Final = re.compile(r"https?://[^\s/]+/?")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
@@ -153,10 +154,44 @@ OPTIONS: Final = (
         example="db.example.com",
     ),
     Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
+    Option("faults", Kind.SWITCH, "let requests to /_hashrange/faults inject faults, for tests"),
+    Option(
+        "bucket-dir",
+        Kind.PATH,
+        "directory that stands for S3 buckets, for exports and imports; beside the data if not set",
+    ),
+    Option(
+        "s3-endpoint",
+        Kind.TEXT,
+        "address of an S3 service for exports and imports, in place of the directory of buckets",
+        example="https://s3.example.com",
+    ),
+    Option("s3-region", Kind.TEXT, "region of the S3 service"),
+    Option(
+        "s3-credentials",
+        Kind.PATH,
+        "file with the access key of the S3 service, as the AWS CLI keeps it; else as the CLI does",
+    ),
     Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
     Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
     Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
+    Option(
+        "metrics",
+        Kind.TEXT,
+        "whether requests are measured, for CloudWatch, alarms and Prometheus",
+        choices=("on", "off"),
+    ),
+    Option(
+        "slow-request-ms",
+        Kind.COUNT,
+        "milliseconds from which a request is logged as slow; 0 logs none",
+    ),
+    Option(
+        "wasteful-ratio",
+        Kind.COUNT,
+        "items examined for each one returned, from which a request is logged; 0 logs none",
+    ),
     Option(
         "log-level",
         Kind.TEXT,
@@ -193,10 +228,18 @@ class Settings:
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
     allow_functions: bool = False
+    faults: bool = False
+    bucket_dir: Path | None = None
+    s3_endpoint: str | None = None
+    s3_region: str = "us-east-1"
+    s3_credentials: Path | None = None
     max_connections: int = 4096
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    metrics: str = "on"
+    slow_request_ms: int = 0
+    wasteful_ratio: int = 0
     log_level: str = "info"
     log_format: str = "human"
     # Only in the environment: flags of a process can be seen by others.
@@ -401,6 +444,12 @@ def _check_agreement(settings: Settings) -> None:
             f"Host {settings.host} can be reached from other machines, and allow-functions lets "
             "every client run programs as the server's user. Give --credentials FILE."
         )
+    if settings.s3_endpoint is not None and not _HTTP.fullmatch(settings.s3_endpoint):
+        raise SettingsError("s3-endpoint must be an address such as https://s3.example.com.")
+    if settings.s3_endpoint is None and settings.s3_credentials is not None:
+        raise SettingsError("s3-credentials are for an S3 service: give s3-endpoint too.")
+    if settings.s3_credentials is not None and not os.access(settings.s3_credentials, os.R_OK):
+        raise SettingsError(f"Cannot read the credentials file {settings.s3_credentials}.")
     if sum(map(bool, (settings.key_file, settings.key_command, settings.key))) > 1:
         raise SettingsError(f"Give one of key-file, key-command and {KEY_VARIABLE}, not several.")
     if (settings.tls_cert is None) is not (settings.tls_key is None):

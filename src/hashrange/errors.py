@@ -121,6 +121,26 @@ class BackupInUseException(ClientError):
     pass
 
 
+class InvalidExportTimeException(ClientError):
+    pass
+
+
+class ExportConflictException(ClientError):
+    pass
+
+
+class ExportNotFoundException(ClientError):
+    pass
+
+
+class ImportConflictException(ClientError):
+    pass
+
+
+class ImportNotFoundException(ClientError):
+    pass
+
+
 class ExpiredIteratorException(ClientError):
     pass
 

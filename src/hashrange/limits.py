@@ -26,6 +26,7 @@ NUMBER_BYTES_MAX: Final = 21
 EXPRESSION_BYTES_MAX: Final = 4096
 EXPRESSION_OPERATORS_MAX: Final = 300
 EXPRESSION_VARIABLES_BYTES_MAX: Final = 2_097_152  # all names and values of a request together
+EXPRESSION_VARIABLES_MAX: Final = 8192  # cannot be used within the bytes of all expressions
 EXPRESSION_VARIABLE_BYTES_MAX: Final = 255  # one name or value placeholder
 EXPRESSION_DEPTH_MAX: Final = 300  # nesting of parentheses and operators in the parser
 IN_OPERANDS_MAX: Final = 100
@@ -110,9 +111,24 @@ CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
 
+# Metrics.
+SKETCH_BUCKETS_MAX: Final = 2048  # of one row of samples
+METRIC_SERIES_PER_WRITE_MAX: Final = 100  # series merged in one decision
+METRIC_MATH_CHARACTERS_MAX: Final = 2048  # of one expression of metric math
+METRIC_MATH_DEPTH_MAX: Final = 50
+METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
+INSIGHT_KEYS_MAX: Final = 512  # that a summary of the heaviest keys remembers
+INSIGHT_KEY_CHARACTERS_MAX: Final = 3072  # of one value of a key in a summary
+METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
+
+# Alarms.
+ALARM_RULE_CHILDREN_MAX: Final = 100  # alarms that one composite alarm names
+ALARM_RULE_DEPTH_MAX: Final = 50
+
 # Jobs: exports, imports and their like.
 JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn
 JOBS_ACTIVE_MAX: Final = 50  # of one kind, account and region
+LIST_JOBS_PAGE_MAX: Final = 25
 JOB_TOKEN_SECONDS: Final = 8 * 3600
 JOB_KEPT_SECONDS: Final = 90 * 86_400  # for which a job that has ended is described
 LOAD_STEP_ROWS_MAX: Final = 100  # of one decision of a bulk load
@@ -120,6 +136,16 @@ LOAD_STEP_BYTES_MAX: Final = 262_144
 OBJECT_CHUNK_BYTES: Final = 262_144  # of an object, read or written at a time
 OBJECT_PART_BYTES: Final = 8_388_608  # of an object sent to a remote store in parts
 OBJECT_KEY_BYTES_MAX: Final = 1024
+EXPORT_FILE_BYTES: Final = 134_217_728  # of items in one file of an export, before compression
+EXPORT_SECONDS_MIN: Final = 15 * 60  # between the two times of an incremental export
+EXPORT_SECONDS_MAX: Final = 24 * 3600
+IMPORT_OBJECTS_MAX: Final = 50_000
+IMPORT_RECORD_BYTES_MAX: Final = 4_194_304  # of one line of an imported object
+IMPORT_ERRORS_KEPT_MAX: Final = 100  # bad records that are reported one by one
+IMPORT_BATCH_RECORDS: Final = 50  # decoded at a time, between which requests run
+IMPORT_SAVE_RECORDS: Final = 10_000  # after which progress is kept
+BULK_SAVE_RECORDS: Final = 1000  # of a bulk put, after which progress is kept
+IMPORT_LOAD_RECORDS: Final = 250  # put at a time
 
 # The log.
 MISSING_OPERATIONS_LOGGED_MAX: Final = 256  # each once, by each server process

@@ -56,7 +56,7 @@ def test_flags_in_documents_exist():
     for path in DOCUMENTS:
         for line in path.read_text().splitlines():
             for command in re.findall(r"hashrange serve([^`\n]*)", line):
-                used = set(re.findall(r"--[a-z-]+", command))
+                used = set(re.findall(r"--[a-z0-9-]+", command))
                 assert used <= flags, f"{path.name}: {line}"
 
 

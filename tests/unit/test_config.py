@@ -57,6 +57,7 @@ def test_an_empty_variable_says_nothing():
 
 # Settings that make sense only together with others.
 COMPANIONS = {
+    "s3-credentials": {"s3-endpoint": "https://s3.example.com"},
     "tls-cert": {"tls-key": "a.key"},
     "tls-key": {"tls-cert": "a.crt"},
     "tls-client-ca": {"tls-cert": "a.crt", "tls-key": "a.key"},
@@ -71,7 +72,7 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         Kind.SECONDS: "2.5",
         Kind.PATH: str(tmp_path),
         Kind.TEXTS: option.example,
-        Kind.TEXT: option.choices[-1] if option.choices else "127.0.0.9",
+        Kind.TEXT: option.choices[-1] if option.choices else option.example or "127.0.0.9",
     }[option.kind]
     file = tmp_path / "hashrange.toml"
     bare = option.kind in (Kind.SWITCH, Kind.COUNT, Kind.SECONDS)

@@ -30,12 +30,17 @@ from hashrange.api.recovery.restores import (
     restore_table_from_backup,
     restore_table_to_point_in_time,
 )
-from hashrange.api.shapes import recovery, requests
+from hashrange.api.shapes import insights, recovery, replica_scaling, requests
 from hashrange.api.streams.operations import (
     describe_stream,
     get_records,
     get_shard_iterator,
     list_streams,
+)
+from hashrange.api.tables.contributor_insights import (
+    describe_contributor_insights,
+    list_contributor_insights,
+    update_contributor_insights,
 )
 from hashrange.api.tables.create_table import create_table
 from hashrange.api.tables.other_operations import (
@@ -45,6 +50,7 @@ from hashrange.api.tables.other_operations import (
     describe_table,
     list_tables,
 )
+from hashrange.api.tables.replica_scaling import refuse_replica_scaling
 from hashrange.api.tables.resource_policies import (
     delete_resource_policy,
     get_resource_policy,
@@ -53,6 +59,28 @@ from hashrange.api.tables.resource_policies import (
 from hashrange.api.tables.tags import list_tags_of_resource, tag_resource, untag_resource
 from hashrange.api.tables.time_to_live import describe_time_to_live, update_time_to_live
 from hashrange.api.tables.update_table import update_table
+from hashrange.api.transfers import requests as transfer_requests
+from hashrange.api.transfers.bulk_operations import (
+    cancel_bulk_operation,
+    describe_bulk_operation,
+    list_bulk_operations,
+    start_bulk_put,
+)
+from hashrange.api.transfers.exports import describe_export, export_table, list_exports
+from hashrange.api.transfers.imports import describe_import, import_table, list_imports
+
+_TRANSFERS: Final = (
+    Operation("CancelBulkOperation", transfer_requests.CANCEL_BULK, cancel_bulk_operation),
+    Operation("DescribeBulkOperation", transfer_requests.DESCRIBE_BULK, describe_bulk_operation),
+    Operation("DescribeExport", transfer_requests.DESCRIBE_EXPORT, describe_export),
+    Operation("DescribeImport", transfer_requests.DESCRIBE_IMPORT, describe_import),
+    Operation("ExportTableToPointInTime", transfer_requests.EXPORT_TABLE, export_table),
+    Operation("ImportTable", transfer_requests.IMPORT_TABLE, import_table),
+    Operation("ListBulkOperations", transfer_requests.LIST_BULK, list_bulk_operations),
+    Operation("ListExports", transfer_requests.LIST_EXPORTS, list_exports),
+    Operation("ListImports", transfer_requests.LIST_IMPORTS, list_imports),
+    Operation("StartBulkPutItems", transfer_requests.START_BULK_PUT, start_bulk_put),
+)
 
 DYNAMODB: Final = Service(
     "dynamodb",
@@ -77,8 +105,26 @@ DYNAMODB: Final = Service(
             describe_continuous_backups,
         ),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
+        Operation(
+            "DescribeContributorInsights",
+            insights.DESCRIBE_CONTRIBUTOR_INSIGHTS,
+            describe_contributor_insights,
+        ),
+        Operation(
+            "ListContributorInsights", insights.LIST_CONTRIBUTOR_INSIGHTS, list_contributor_insights
+        ),
+        Operation(
+            "UpdateContributorInsights",
+            insights.UPDATE_CONTRIBUTOR_INSIGHTS,
+            update_contributor_insights,
+        ),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
         Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
+        Operation(
+            "DescribeTableReplicaAutoScaling",
+            replica_scaling.DESCRIBE_TABLE_REPLICA_AUTO_SCALING,
+            refuse_replica_scaling,
+        ),
         Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
         Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
         Operation(
@@ -116,7 +162,13 @@ DYNAMODB: Final = Service(
         ),
         Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
         Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
+        Operation(
+            "UpdateTableReplicaAutoScaling",
+            replica_scaling.UPDATE_TABLE_REPLICA_AUTO_SCALING,
+            refuse_replica_scaling,
+        ),
         Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),
+        *_TRANSFERS,
     ),
     signing_name="dynamodb",
     target_prefix="DynamoDB_20120810",

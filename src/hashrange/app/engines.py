@@ -7,13 +7,19 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
-from hashrange.engine.sqlite.encryption import EncryptionError, root_key
-from hashrange.engine.sqlite.engine import (
-    DataDirectoryError,
-    SqliteEngine,
-    acquire_directory,
-    wait_for_workers,
-)
+
+try:
+    from hashrange.engine.sqlite.encryption import EncryptionError, root_key
+    from hashrange.engine.sqlite.engine import (
+        DataDirectoryError,
+        SqliteEngine,
+        acquire_directory,
+        wait_for_workers,
+    )
+except ImportError:  # no file locks as of POSIX, as on Windows
+    HAS_FILES = False
+else:
+    HAS_FILES = True
 
 
 class StartError(Exception):
@@ -23,6 +29,10 @@ class StartError(Exception):
 def wait_for_last_server(settings: Settings) -> None:
     """Wait until a server that was killed has let go of the data and of its port."""
     if not settings.in_memory:
+        if not HAS_FILES:
+            raise StartError(
+                "Data on disk needs file locks that this system lacks; start with --in-memory."
+            )
         wait_for_workers(settings.data_dir)
 
 

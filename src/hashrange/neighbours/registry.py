@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from hashrange.alarms.monitor import Monitor
 from hashrange.identities.store import IdentityStore
-from hashrange.neighbours.cloudwatch import SERVICE as CLOUDWATCH
+from hashrange.keyring.store import KeyStore
+from hashrange.neighbours.cloudwatch import cloudwatch_service
 from hashrange.neighbours.iam import iam_service
+from hashrange.neighbours.kms import kms_service
 from hashrange.neighbours.service import Service
+from hashrange.neighbours.sns import sns_service
 from hashrange.neighbours.sts import sts_service
 
-SERVICES: Final[tuple[Service, ...]] = (CLOUDWATCH,)
-"""The services that need nothing but the request's scope."""
 
-
-def make_services(identities: IdentityStore) -> tuple[Service, ...]:
-    """Return all neighbour services of a server."""
-    return (*SERVICES, iam_service(identities), sts_service(identities))
+def make_services(
+    identities: IdentityStore, keys: KeyStore, monitor: Monitor
+) -> tuple[Service, ...]:
+    """Return the neighbour services that all servers have."""
+    return (
+        cloudwatch_service(monitor),
+        iam_service(identities),
+        kms_service(keys),
+        sns_service(monitor.topics),
+        sts_service(identities),
+    )

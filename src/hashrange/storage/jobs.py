@@ -66,6 +66,11 @@ class JobStore:
         assert isinstance(started, JobRecord)
         return started
 
+    async def is_known(self, job: JobRecord) -> bool:
+        """Tell whether the token of a new job was used before."""
+        (row,) = await self._engine.read([(STORE, 0, _token_key(job))], STRONG)
+        return bool(job.token) and row is not None
+
     async def find(self, account: str, region: str, kind: str, id: str) -> JobRecord | None:
         """Return a job."""
         key = _key(b"j", account, region, kind, id)

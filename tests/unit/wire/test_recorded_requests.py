@@ -38,7 +38,9 @@ class Site:
     def __init__(self):
         self.recorder = Recorder()
         self.clock = VirtualClock()
-        self.database = Database(MemoryEngine(), self.clock, stages=Stages(recorder=self.recorder))
+        self.database = Database(
+            MemoryEngine(), self.clock, stages=Stages(recorders=[self.recorder])
+        )
 
     def call(self, operation, **request):
         """Have a request answered; return its document and its scope."""

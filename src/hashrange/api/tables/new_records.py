@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, Final
 
-from hashrange.api.operation import Context
-from hashrange.model.records import IndexRecord, Throughput
+from hashrange.api.operation import Context, Request
+from hashrange.model.records import IndexRecord, TableRecord, Throughput
+
+_LOCAL: Final = "LocalSecondaryIndexes"
+_GLOBAL: Final = "GlobalSecondaryIndexes"
 
 
 def make_index(index: dict[str, Any], shards: int, store: str, *, is_global: bool) -> IndexRecord:
@@ -47,3 +50,42 @@ def encryption_key(context: Context, specification: dict[str, Any] | None) -> st
 def new_store() -> str:
     """Return a name that no store has or ever had."""
     return "t" + uuid.uuid4().hex
+
+
+def make_record(context: Context, name: str, request: Request, now: float) -> TableRecord:
+    """Return the record of the table that a request, checked before, describes."""
+    billing_mode = request.get("BillingMode", "PROVISIONED")
+    tags = request.get("Tags", ())
+    store, shards = new_store(), context.engine.capabilities.shards
+    indexes = [
+        make_index(index, shards, f"{store}.{new_store()}", is_global=False)
+        for index in request.get(_LOCAL, ())
+    ]
+    indexes += [
+        make_index(index, shards, new_store(), is_global=True) for index in request.get(_GLOBAL, ())
+    ]
+    return TableRecord(
+        name=name,
+        id=str(uuid.uuid4()),
+        account=context.account,
+        region=context.region,
+        store=store,
+        shards=shards,
+        key_schema=request["KeySchema"],
+        attribute_types={
+            definition["AttributeName"]: definition["AttributeType"]
+            for definition in request["AttributeDefinitions"]
+        },
+        created_at=now,
+        active_at=now + context.catalog.delays.create_seconds,
+        billing_mode=billing_mode,
+        throughput=make_throughput(request.get("ProvisionedThroughput")),
+        indexes=indexes,
+        on_demand_at=now if billing_mode == "PAY_PER_REQUEST" else None,
+        table_class=request.get("TableClass"),
+        is_protected=request.get("DeletionProtectionEnabled", False),
+        on_demand=request.get("OnDemandThroughput"),
+        warm=request.get("WarmThroughput"),
+        encryption_key_arn=encryption_key(context, request.get("SSESpecification")),
+        tags={tag["Key"]: tag["Value"] for tag in tags},
+    )

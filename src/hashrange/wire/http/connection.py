@@ -40,6 +40,7 @@ from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
 
 if TYPE_CHECKING:
+    from hashrange.wire.http.head_cache import Frame
     from hashrange.wire.http.server import Server
 
 # The result of `next` for a coroutine that has ended; cheaper than catching StopIteration.
@@ -78,6 +79,7 @@ class Connection:
         "_answering",
         "_backlog",
         "_body",
+        "_frame",
         "_header_bytes",
         "_headers",
         "_is_at_start",
@@ -112,8 +114,9 @@ class Connection:
         # The request being answered, and its suspended handler.
         self._answered: HttpRequest | None = None
         self._answering: Iterator[Any] | None = None
-        # Whether the next bytes begin a request.
+        # Whether the next bytes begin a request, and how the last one began.
         self._is_at_start = True
+        self._frame: Frame | None = None
         # Whether the client does not read its responses.
         self.is_choked = False
         self._is_fresh = False
@@ -185,7 +188,7 @@ class Connection:
 
     def data_received(self, data: bytes) -> None:
         server = self._server
-        request = server.head_cache.recall(data) if self._is_at_start else None
+        request = server.head_cache.recall(data, self._frame) if self._is_at_start else None
         if (
             request is None
             or server.buffered_bytes + len(request.body) > server.bounds.buffered_bytes_max
@@ -194,6 +197,7 @@ class Connection:
         else:
             server.buffered_bytes += len(request.body)
             self.since = server.now
+            self._frame = request.head.frame
             self._waiting.append(request)
         if self._waiting and self._answering is None and not self.is_choked:
             self._queue()

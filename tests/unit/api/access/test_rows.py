@@ -18,6 +18,8 @@ NAMED = {"TableName": "games"}
 KEYED = {"TableName": "games", "Key": KEY}
 RESOURCE = {"ResourceArn": TABLE}
 BACKUP = f"{TABLE}/backup/01700000000000-01234567"
+JOB = "01700000000000-01234567"
+INPUT = {"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"}
 RESOURCE_POLICY = '{"Version": "2012-10-17", "Statement": []}'
 WHERE = "WHERE p='a' AND s='1'"
 QUERY = {
@@ -36,6 +38,7 @@ def requests(site):
         },
         "BatchGetItem": {"RequestItems": {"games": {"Keys": [KEY]}}},
         "BatchWriteItem": {"RequestItems": {"games": [{"PutRequest": {"Item": ITEM}}]}},
+        "CancelBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
         "CreateBackup": {**NAMED, "BackupName": "nightly"},
         "CreateTable": {**games(), "TableName": "other"},
         "DeleteBackup": {"BackupArn": BACKUP},
@@ -43,16 +46,21 @@ def requests(site):
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
         "DescribeBackup": {"BackupArn": BACKUP},
+        "DescribeBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
         "DescribeContinuousBackups": NAMED,
         "DescribeEndpoints": {},
+        "DescribeExport": {"ExportArn": f"{TABLE}/export/{JOB}"},
+        "DescribeImport": {"ImportArn": f"{TABLE}/import/{JOB}"},
         "DescribeLimits": {},
         "DescribeStream": stream,
         "DescribeTable": NAMED,
+        "DescribeTableReplicaAutoScaling": NAMED,
         "DescribeTimeToLive": NAMED,
         "ExecuteStatement": {"Statement": f"SELECT * FROM games {WHERE}"},
         "ExecuteTransaction": {
             "TransactStatements": [{"Statement": f"SELECT * FROM games {WHERE}"}]
         },
+        "ExportTableToPointInTime": {"TableArn": TABLE, "S3Bucket": "bucket"},
         "GetItem": KEYED,
         "GetRecords": {"ShardIterator": site.iterator()},
         "GetResourcePolicy": RESOURCE,
@@ -61,7 +69,15 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ImportTable": {
+            "S3BucketSource": {"S3Bucket": "bucket"},
+            "InputFormat": "CSV",
+            "TableCreationParameters": games(),
+        },
         "ListBackups": {},
+        "ListBulkOperations": {},
+        "ListExports": {},
+        "ListImports": {},
         "ListStreams": {},
         "ListTables": {},
         "ListTagsOfResource": RESOURCE,
@@ -71,6 +87,11 @@ def requests(site):
         "RestoreTableFromBackup": {"BackupArn": BACKUP, "TargetTableName": "other"},
         "RestoreTableToPointInTime": {"SourceTableName": "games", "TargetTableName": "other"},
         "Scan": NAMED,
+        "StartBulkPutItems": {
+            **NAMED,
+            "InputS3Configuration": INPUT,
+            "OutputS3Configuration": {"OutputType": []},
+        },
         "TagResource": {**RESOURCE, "Tags": TAGS},
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
@@ -81,6 +102,7 @@ def requests(site):
         },
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
+        "UpdateTableReplicaAutoScaling": NAMED,
         "UpdateTimeToLive": {
             **NAMED,
             "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},
@@ -138,6 +160,7 @@ ENCLOSED = {
     ),
 }
 
+OBJECTS = ("s3:GetObject", "s3:ListBucket", "s3:PutObject")
 OPERATIONS = sorted([*DYNAMODB.operations, *STREAMS.operations])
 PRIVILEGES = get_service_prefix_data("dynamodb")["privileges"]
 ACTIONS = sorted(name for name in PRIVILEGES if name in OPERATIONS or name in PARTS)
@@ -182,8 +205,15 @@ def test_an_action_needs_its_own_permission(site, action):
     operation, request = request_for(site, action)
     site.be(allow(), deny(f"dynamodb:{action}"))
     assert f"perform: dynamodb:{action} on resource: " in site.refusal(operation, **request)
-    site.be(allow(f"dynamodb:{action}"))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS]))
     assert site.refusal(operation, **request) == ""
+
+
+@pytest.mark.parametrize("operation", ["ExportTableToPointInTime", "ImportTable"])
+def test_objects_need_permissions_of_their_own(site, operation):
+    request = requests(site)[operation]
+    site.be(allow(f"dynamodb:{operation}"))
+    assert "because no identity-based policy allows the s3:" in site.refusal(operation, **request)
 
 
 @pytest.mark.parametrize(
@@ -196,9 +226,10 @@ def test_an_action_needs_permission_for_its_resource(site, action):
     assert site.refusal(operation, **request)
     right = TABLE.replace("games", "other") if action == "CreateTable" else TABLE
     resources = [right, f"{right}/stream/*", f"{right}/backup/*"]
+    resources += [f"{right}/export/*", f"{right}/import/*", "arn:aws:s3:::bucket*"]
     if action.startswith("Restore"):
         resources.append(TABLE.replace("games", "other"))
-    site.be(allow(f"dynamodb:{action}", resources))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS], resources))
     assert site.refusal(operation, **request) == ""
 
 

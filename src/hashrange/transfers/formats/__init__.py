@@ -1,0 +1,1 @@
+"""How items are written in files: DynamoDB JSON, Amazon Ion and CSV."""
