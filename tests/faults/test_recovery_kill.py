@@ -166,7 +166,10 @@ def finish(connection: Connection, arn: str, name: str) -> None:
     )
     connection.result("RestoreTableFromBackup", BackupArn=arn, TargetTableName=f"{name}backup")
     for table in (f"{name}time", f"{name}backup"):
-        eventually(
-            lambda table=table: status(connection, "DescribeTable", TableName=table) == "ACTIVE",
-            "the table",
-        )
+        wait_active(connection, table)
+
+
+def wait_active(connection: Connection, table: str) -> None:
+    eventually(
+        lambda: status(connection, "DescribeTable", TableName=table) == "ACTIVE", "the table"
+    )
