@@ -154,7 +154,7 @@ class Application:
             functions=settings.functions,
             triggers=settings.triggers,
             objects=make_object_store(settings, folder),
-            backup_files=backup_files(settings),
+            backup_files=backup_files(settings, self._keys.given),
         )
         self._database = database
         audit.keep(database)

@@ -53,6 +53,9 @@ def add_commands(commands: Any) -> None:
     for parser in (get, query, scan):
         parser.add_argument("--consistent", action="store_true", help="read strongly consistently")
         parser.add_argument("--attributes", metavar="A,B", help="show only these attributes")
+        parser.add_argument(
+            "--at", metavar="TIME", help="read the table as it was; needs point-in-time recovery"
+        )
     put.add_argument("item", metavar="ITEM", help="a JSON object; - reads it from standard input")
     put.add_argument("--typed", action="store_true", help="the item is in DynamoDB's own JSON")
     put.add_argument("--new", action="store_true", help="refuse to replace an item")
