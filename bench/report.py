@@ -298,12 +298,32 @@ def _soak(results: Results) -> str:
     return "\n".join(["## Soak\n", about, text, "![Soak](benchmarks/soak.svg)\n", _table(table)])
 
 
+def _neighbours(results: Results) -> str:
+    rows = results["neighbours"]["rows"]
+    by_case: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        by_case.setdefault(row["case"], {})[row["workers"]] = row
+    table = [["beside it", "p99 ms", "worst ms", "p99 ms", "worst ms"]]
+    for case, found in by_case.items():
+        cells = [f"{found[n][name]:,.1f}" for n in (1, 2) for name in ("p99_ms", "worst_ms")]
+        table.append([case, *cells])
+    text = (
+        "A polite client sends a GetItem or a PutItem every 5 ms; `python -m bench.neighbours` has "
+        "other clients send the costliest requests we know, on four connections if nothing else is "
+        "said. First two columns: one worker; last two: two workers. On disk. The clients share "
+        "the two cores with the server.\n"
+    )
+    about = _about_text(results["neighbours"]["about"])
+    return "\n".join(["## Neighbours\n", about, text, _table(table)])
+
+
 _SECTIONS: dict[str, Callable[[Results], str]] = {
     "throughput": _throughput,
     "limits": _limits,
     "startup": _startup,
     "growth": _growth,
     "in_process": _in_process,
+    "neighbours": _neighbours,
     "soak": _soak,
 }
 

@@ -115,6 +115,7 @@ ELSEWHERE = {
     "storage/item_collections.py": "conformance/test_capacity.py",
     "storage/load_steps.py": "unit/services/test_bulk_load.py",
     "storage/loading.py": "unit/services/test_bulk_load.py",
+    "storage/locked_ranges.py": "cluster/test_transactions.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",
     "storage/past.py": "unit/api/recovery/test_time_travel.py",
     "storage/stream_marks.py": "unit/services/test_stream_keeper.py",

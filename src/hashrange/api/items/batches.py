@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hashrange.api.items.admission import (
-    charge_read,
     charge_write,
     note_throttled,
-    refuse_read,
     refuse_writes,
+    take_read,
 )
 from hashrange.api.items.arguments import check_batch_mixture, read_get_arguments
 from hashrange.api.items.consumed_capacity import (
@@ -123,13 +122,11 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                 break
             units = read_units(size, consistent=part.consistent)
             if meter is not None:
-                key = part.keys[position][2]
-                refusal = refuse_read(scope, part.table, None, key)
+                refusal = take_read(scope, part.table, part.keys[position][2], units)
                 if refusal is not None:
                     refusals.append(refusal)
                     left.append(part.request["Keys"][position])
                     continue
-                charge_read(scope, part.table, None, key, units)
             room -= bulk
             capacity.table_units += units
             accepted += 1

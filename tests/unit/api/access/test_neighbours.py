@@ -6,15 +6,13 @@ from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.access.identity_rows import FREE
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.errors import AccessDeniedException
-from hashrange.neighbours.registry import make_services
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
+from tests.harness.all_neighbours import all_services
 from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
-from tests.harness.identities import identity_store, key_store
-from tests.harness.monitors import make_monitor
-from tests.harness.scaling import scaling_service
+from tests.harness.identities import identity_store
 
-SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
+SERVICES = all_services()
 OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
 # It weighs policies itself, together with the role's trust policy.
 WEIGHING = {("sts", "AssumeRole")}
