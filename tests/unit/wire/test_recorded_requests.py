@@ -32,6 +32,9 @@ class Recorder:
         self.scopes.append(scope)
 
 
+REPLICA_SCALING = ("DescribeTableReplicaAutoScaling", "UpdateTableReplicaAutoScaling")
+
+
 class Site:
     """A database with two tables, and the scopes of the requests it answered."""
 
@@ -377,6 +380,12 @@ def test_backups_and_restores_note_their_tables(site):
     assert (scope.error, scope.resources) == ("", [TABLE])
 
 
+@pytest.mark.parametrize("operation", REPLICA_SCALING)
+def test_what_only_global_tables_have_notes_the_table_that_is_none(site, operation):
+    _, scope = site.call(operation, TableName="games")
+    assert (scope.error, scope.resources) == ("ResourceNotFoundException", [TABLE])
+
+
 def test_creating_a_table_notes_it():
     site = Site()
     site.create()
@@ -398,6 +407,7 @@ def test_operations_on_streams_note_them(site):
 def test_every_operation_has_a_test_here():
     tested = {case[0] for case in (*READS, *WRITES, *CONTROL)}
     tested |= {
+        *REPLICA_SCALING,
         "GetResourcePolicy",
         "CreateTable",
         "DeleteBackup",
