@@ -144,7 +144,8 @@ class Application:
             database.trigger_store, functions_allowed=settings.allow_functions
         )
         services = (DYNAMODB, STREAMS, functions)
-        neighbours = Neighbours(make_services(identities))
+        buckets = folder if settings.s3_endpoint is None else None
+        neighbours = Neighbours(make_services(identities, buckets))
         router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from typing import Any, Final, final
 
 from hashrange.api.operation import Service
@@ -69,6 +69,8 @@ class Router:
         request_id = self.writer.next_request_id()
         answer = await self._pipeline.answer(request, codec, request_id)
         self._render(request_id, request, answer)
+        if answer.pieces is not None:
+            await _send_pieces(request, answer.pieces)
 
     async def _call(self, request: HttpRequest) -> None:
         """Answer a request to `POST /`."""
@@ -105,6 +107,7 @@ class Router:
             extra,
             closing=self.is_stopping or not request.keep_alive,
             reader=request.head.reader,
+            body_bytes=answer.length,
         )
         request.response = (
             response.removesuffix(body) if request.head.method == b"HEAD" else response
@@ -124,6 +127,25 @@ class Router:
         elif request.head.method == b"OPTIONS" and request.head.reader:
             return _preflight(request)
         return NOT_FOUND
+
+
+async def _send_pieces(request: HttpRequest, pieces: AsyncIterator[bytes]) -> None:
+    """Send a head and, unless only that was asked for, the body behind it in pieces."""
+    if request.head.method == b"HEAD":
+        return
+    sink = request.peer.sink
+    assert sink is not None, "a request with a streamed answer came through a connection"
+    head, request.response = request.response, b""
+    try:
+        await sink.send(head)
+        async for piece in pieces:
+            await sink.send(piece)
+    except ConnectionError:
+        return
+    except Exception:
+        # The head promised more; only the end of the connection can tell that it does not come.
+        sink.abort()
+        raise
 
 
 def _preflight(request: HttpRequest) -> HttpAnswer:
