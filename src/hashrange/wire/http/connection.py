@@ -38,6 +38,7 @@ from hashrange.wire.http.messages import (
 )
 from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
+from hashrange.wire.http.stream_sink import StreamSink
 
 if TYPE_CHECKING:
     from hashrange.wire.http.server import Server
@@ -78,7 +79,6 @@ class Connection:
         "_answering",
         "_backlog",
         "_body",
-        "_drained",
         "_header_bytes",
         "_headers",
         "_is_at_start",
@@ -117,7 +117,6 @@ class Connection:
         self._is_at_start = True
         # Whether the client does not read its responses.
         self.is_choked = False
-        self._drained: asyncio.Future[None] | None = None
         self._is_fresh = False
         self._is_half_closed = False
         self._is_paused = False
@@ -155,7 +154,8 @@ class Connection:
         self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
         address = transport.get_extra_info("peername")
         is_secure = transport.get_extra_info("sslcontext") is not None
-        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=self)
+        sink = StreamSink(self, self._transport, self._turn)
+        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink)
         if not self._server.admit(self):
             transport.abort()  # type: ignore[attr-defined]  # as above
         self._is_surplus = self._server.has_surplus
@@ -163,7 +163,6 @@ class Connection:
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self.phase = _LINGER
-        self._wake_sender()
         self._drop_input()
         self._server.forget(self)
         # The parser refers back to this object; without it, both go as soon as they are let go.
@@ -178,13 +177,7 @@ class Connection:
     def resume_writing(self) -> None:
         self.is_choked = False
         self._server.choked.discard(self)
-        self._wake_sender()
         self.answer_waiting()
-
-    def _wake_sender(self) -> None:
-        drained, self._drained = self._drained, None
-        if drained is not None and not drained.done():
-            drained.set_result(None)
 
     def eof_received(self) -> bool:
         """Keep the socket open until the outstanding answers are sent; TLS has no half-close."""
@@ -358,16 +351,6 @@ class Connection:
         if self._transport is not None and self.phase is _IDLE and not self.is_owed:
             self._turn.flush()
             self._transport.close()
-
-    async def send(self, piece: bytes) -> None:
-        """Send a piece of the answer under way; returns when the client keeps up with reading."""
-        if self._transport is None:
-            raise ConnectionResetError
-        self._turn.flush()
-        self._transport.write(piece)
-        while self.is_choked and self._transport is not None:
-            self._drained = self._server.loop.create_future()
-            await self._drained
 
     def abort(self) -> None:
         """Drop the connection and everything that was not sent."""
