@@ -21,7 +21,7 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
 	bench bench-peers conformance differential clients clients-go clients-java faults faults-consistency clean \
-	toolkit-servers toolkit-pyright supported-python wheel
+	toolkit-servers toolkit-pyright supported-python wheel docs guides
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -131,6 +131,15 @@ toolkit-pyright: $(READY) ## Check the types of the toolkit's examples with pyri
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pyright
 	$(BIN)/pytest tests/toolkit/test_types.py --with-pyright $(ARGS)
 
+DOCS := .venv-docs
+docs: $(READY) ## Build the documentation as a site in site/ (ARGS=serve shows it)
+	@test -x $(DOCS)/bin/mkdocs || ($(PYTHON) -m venv $(DOCS) && \
+		$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.6,<10')
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs $(or $(ARGS),build --quiet)
+
+guides: $(READY) ## Run the commands and programs of the guides as they stand
+	$(BIN)/pytest tests/guides --with-guides $(ARGS)
+
 wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
 	@rm -rf build
 	$(BIN)/python -m tests.wheel
@@ -143,6 +152,7 @@ faults: export HASHRANGE_MISHAP_SEEDS ?= 20
 faults: export HASHRANGE_CATALOG_ROUNDS ?= 300
 faults: export HASHRANGE_MUTATIONS ?= 20000
 faults: export HASHRANGE_REPETITIONS ?= 5000
+faults: export HASHRANGE_FUZZ ?= 1000000
 faults: export HASHRANGE_SMALL_DISK ?= 1
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	@echo "seed: $$HASHRANGE_SEED"
@@ -153,6 +163,6 @@ faults-consistency: $(READY) ## Check histories of clients under kills and pause
 	$(BIN)/python -m tests.consistency $(ARGS)
 
 clean: ## Remove everything that was made here, except data
-	rm -rf $(VENV) $(SERVE) $(COMPILED) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(SERVE) $(COMPILED) $(DOCS) build dist site .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,14 +8,12 @@ statements, one of them with a condition. A ratio is the share of the open serve
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 
 from bench.servers import Kind, hashrange_command
-from bench.suite import Options, measure_throughput
+from bench.shares import parse_arguments, print_shares
 
 _OPEN, _SIGNED, _POLICY = "open", "signatures", "signatures and policies"
 _KEY, _SECRET = "AKIDBENCH", "a secret of the benchmark"
@@ -37,28 +35,14 @@ _STATEMENTS = [
 
 def main() -> None:
     """Measure and print one line per workload, number of connections and kind of server."""
-    options = _arguments()
+    options = parse_arguments("policies", __doc__)
     with tempfile.TemporaryDirectory() as directory:
         kinds = [
             Kind(_OPEN, lambda: True, lambda: "", hashrange_command(), "fsync"),
             _guarded(_SIGNED, Path(directory) / "signed.toml", ""),
             _guarded(_POLICY, Path(directory) / "policy.toml", _policy_line()),
         ]
-        measured = Options(
-            workloads=options.workloads.split(","),
-            connections=[int(number) for number in options.connections.split(",")],
-            seconds=options.seconds,
-            rounds=options.rounds,
-        )
-        rows = measure_throughput(kinds, False, measured)
-    rates = {
-        (row["workload"], row["connections"], row["server"]): row["per_second"] for row in rows
-    }
-    for (workload, connections, server), rate in rates.items():
-        share = rate / rates[workload, connections, _OPEN]
-        sys.stdout.write(
-            f"{workload:12} {connections:3} connections, {server:24} {rate:9,.0f}  {share:.3f}\n"
-        )
+        print_shares(kinds, False, options)
 
 
 def _policy_line() -> str:
@@ -74,15 +58,6 @@ def _guarded(name: str, path: Path, lines: str) -> Kind:
         return [*plain(port, directory), "--credentials", str(path)]
 
     return Kind(name, lambda: True, lambda: "", command, "fsync", credentials=(_KEY, _SECRET))
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.policies", description=__doc__)
-    parser.add_argument("--workloads", default="get,put")
-    parser.add_argument("--connections", default="16")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=2)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

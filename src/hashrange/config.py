@@ -154,6 +154,7 @@ OPTIONS: Final = (
         example="db.example.com",
     ),
     Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
+    Option("faults", Kind.SWITCH, "let requests to /_hashrange/faults inject faults, for tests"),
     Option(
         "bucket-dir",
         Kind.PATH,
@@ -175,6 +176,22 @@ OPTIONS: Final = (
     Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
     Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
     Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
+    Option(
+        "metrics",
+        Kind.TEXT,
+        "whether requests are measured, for CloudWatch, alarms and Prometheus",
+        choices=("on", "off"),
+    ),
+    Option(
+        "slow-request-ms",
+        Kind.COUNT,
+        "milliseconds from which a request is logged as slow; 0 logs none",
+    ),
+    Option(
+        "wasteful-ratio",
+        Kind.COUNT,
+        "items examined for each one returned, from which a request is logged; 0 logs none",
+    ),
     Option(
         "log-level",
         Kind.TEXT,
@@ -211,6 +228,7 @@ class Settings:
     cors_origin: tuple[str, ...] = ()
     allowed_host: tuple[str, ...] = ()
     allow_functions: bool = False
+    faults: bool = False
     bucket_dir: Path | None = None
     s3_endpoint: str | None = None
     s3_region: str = "us-east-1"
@@ -219,6 +237,9 @@ class Settings:
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    metrics: str = "on"
+    slow_request_ms: int = 0
+    wasteful_ratio: int = 0
     log_level: str = "info"
     log_format: str = "human"
     # Only in the environment: flags of a process can be seen by others.

@@ -26,6 +26,7 @@ NUMBER_BYTES_MAX: Final = 21
 EXPRESSION_BYTES_MAX: Final = 4096
 EXPRESSION_OPERATORS_MAX: Final = 300
 EXPRESSION_VARIABLES_BYTES_MAX: Final = 2_097_152  # all names and values of a request together
+EXPRESSION_VARIABLES_MAX: Final = 8192  # cannot be used within the bytes of all expressions
 EXPRESSION_VARIABLE_BYTES_MAX: Final = 255  # one name or value placeholder
 EXPRESSION_DEPTH_MAX: Final = 300  # nesting of parentheses and operators in the parser
 IN_OPERANDS_MAX: Final = 100
@@ -109,6 +110,20 @@ CALL_BODY_BYTES_MAX: Final = 2_097_152  # of the protocols without payloads: JSO
 CALL_LEVELS_MAX: Final = 64  # nesting of structures, lists and maps
 CALL_ITEMS_MAX: Final = 100_000  # of one list or map, and fields of one form
 CALL_ECHO_CHARACTERS_MAX: Final = 1000  # of a refused value in an error message
+
+# Metrics.
+SKETCH_BUCKETS_MAX: Final = 2048  # of one row of samples
+METRIC_SERIES_PER_WRITE_MAX: Final = 100  # series merged in one decision
+METRIC_MATH_CHARACTERS_MAX: Final = 2048  # of one expression of metric math
+METRIC_MATH_DEPTH_MAX: Final = 50
+METRIC_CELLS_MAX: Final = 10_000  # operations on tables that a process keeps figures of
+INSIGHT_KEYS_MAX: Final = 512  # that a summary of the heaviest keys remembers
+INSIGHT_KEY_CHARACTERS_MAX: Final = 3072  # of one value of a key in a summary
+METRIC_POINTS_PENDING_MAX: Final = 100_000  # series and minutes that wait to be written
+
+# Alarms.
+ALARM_RULE_CHILDREN_MAX: Final = 100  # alarms that one composite alarm names
+ALARM_RULE_DEPTH_MAX: Final = 50
 
 # Jobs: exports, imports and their like.
 JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn

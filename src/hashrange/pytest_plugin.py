@@ -33,8 +33,13 @@ _SETTINGS: Final = {
 _set_here: list[str] = []
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """See to it that also clients which modules make when they are imported are reached."""
+    config.addinivalue_line(
+        "markers",
+        "dynamodb(capacity, faults): how the fixtures `dynamodb` and `dynamodb_server` are made; "
+        "see hashrange.testing.local",
+    )
     _set_here.extend(_missing_settings(os.environ))
     os.environ.update({name: _SETTINGS[name][0] for name in _set_here})
     with suppress(ImportError):
@@ -90,12 +95,18 @@ def rehearse_design() -> Callable[[Design, Settings | None], Rehearsal]:
     return rehearse_locally
 
 
+def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return what the marker `dynamodb` of a test asks for."""
+    marker = request.node.get_closest_marker("dynamodb")
+    return {} if marker is None else dict(marker.kwargs)
+
+
 @pytest.fixture
-def dynamodb() -> Iterator[LocalDynamoDB]:
+def dynamodb(request: pytest.FixtureRequest) -> Iterator[LocalDynamoDB]:
     """A fresh DynamoDB in this process, which all boto3 clients reach."""
     from hashrange.testing import local
 
-    with local() as here:
+    with local(**_options(request)) as here:
         yield here
 
 
@@ -112,9 +123,9 @@ def dynamodb_resource(dynamodb: LocalDynamoDB) -> Any:
 
 
 @pytest.fixture
-def dynamodb_server() -> Iterator[LocalServer]:
+def dynamodb_server(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
     """A fresh DynamoDB server on a free port: its endpoint_url, clients and clock."""
     from hashrange.testing import serve
 
-    with serve() as server:
+    with serve(**_options(request)) as server:
         yield server

@@ -28,7 +28,7 @@ def serve(settings: Settings, announce: Announce, on_stop: Callable[[], None]) -
     clock = SystemClock()
     keys = ServerKeys(settings)
     identities = make_identities(keys)
-    stages = make_stages(settings, clock, identities)
+    stages = make_stages(settings, clock, identities, keys.keyring)
     certificates = certificates_of(settings)
 
     totals = SharedTotals(settings.workers) if settings.workers > 1 else None

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {
   CloudWatchClient,
-  ListDashboardsCommand,
+  ListMetricStreamsCommand,
   ListMetricsCommand,
 } from "@aws-sdk/client-cloudwatch";
 import { DecodeAuthorizationMessageCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
@@ -16,10 +16,10 @@ const unserved = new DecodeAuthorizationMessageCommand({ EncodedMessage: "x" });
 await assert.rejects(sts.send(unserved), { name: "InvalidAction" });
 
 const cloudwatch = new CloudWatchClient({});
-const listed = await cloudwatch.send(new ListMetricsCommand({ Namespace: "AWS/DynamoDB" }));
+const listed = await cloudwatch.send(new ListMetricsCommand({ Namespace: "Nowhere" }));
 assert.deepEqual(listed.Metrics, []);
 await assert.rejects(
-  cloudwatch.send(new ListDashboardsCommand({})),
+  cloudwatch.send(new ListMetricStreamsCommand({})),
   (error) => error.name === "UnknownOperationException" && error.$fault === "client",
 );
 const Dimensions = Array.from({ length: 11 }, (_, n) => ({ Name: `name${n}` }));

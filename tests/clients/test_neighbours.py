@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 
+import boto3
 import pytest
 
 HERE = pathlib.Path(__file__).parent
@@ -34,8 +35,8 @@ def test_the_cli_is_told_who_calls(aws):
 
 
 def test_the_cli_lists_no_metrics_and_is_refused_what_is_not_served(aws):
-    assert aws("cloudwatch", "list-metrics", "--namespace", "AWS/DynamoDB") == {"Metrics": []}
-    assert "UnknownOperationException" in aws("cloudwatch", "list-dashboards")
+    assert aws("cloudwatch", "list-metrics", "--namespace", "Nowhere") == {"Metrics": []}
+    assert "UnknownOperationException" in aws("cloudwatch", "list-metric-streams")
     assert "InvalidAction" in aws("iam", "list-server-certificates")
 
 
@@ -76,3 +77,32 @@ def expect_success(command, home, environment):
     """Run a program, which ends with an error at the first surprise."""
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.npm
+def test_the_cost_optimizer_of_the_design_standards(tool_directory, environment, url):
+    home = tool_directory("javascript-sdk-2")
+    if not (home / "complete").exists():
+        (home / "package.json").write_text('{"private": true}')
+        flags = ["--no-audit", "--no-fund", "--no-package-lock", "--silent"]
+        subprocess.run(["npm", "install", *flags, "aws-sdk@2"], cwd=home, check=True)
+        (home / "complete").touch()
+    options = {
+        "endpoint_url": url,
+        "region_name": "us-east-1",
+        "aws_access_key_id": environment["AWS_ACCESS_KEY_ID"],
+        "aws_secret_access_key": environment["AWS_SECRET_ACCESS_KEY"],
+    }
+    dynamodb = boto3.client("dynamodb", **options)
+    dynamodb.create_table(
+        TableName="Optimized",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+    )
+    item = {"a": {"S": "1"}, "text": {"S": "x" * 9000}}  # three read units
+    dynamodb.put_item(TableName="Optimized", Item=item)
+    for _ in range(20):
+        dynamodb.get_item(TableName="Optimized", Key={"a": {"S": "1"}}, ConsistentRead=True)
+    script = shutil.copy(HERE / "cost_optimizer.js", home)
+    expect_success(["node", "--no-warnings", script], home, environment)

@@ -1,12 +1,20 @@
-"""A store of identities with a key that everybody knows."""
+"""Stores of identities and of KMS keys, with a key that everybody knows."""
 
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.identities.store import IdentityStore
+from hashrange.keyring.store import KeyStore
 from hashrange.sealing import Vault
 
 
 def identity_store() -> IdentityStore:
     """Return an empty store in memory."""
     store = IdentityStore(Vault(lambda: bytes(32)))
+    store.open(MemoryEngine())
+    return store
+
+
+def key_store() -> KeyStore:
+    """Return a store of KMS keys, empty and in memory."""
+    store = KeyStore(Vault(lambda: bytes(32)))
     store.open(MemoryEngine())
     return store

@@ -48,7 +48,7 @@ class Metered:
         self.database = Database(
             chosen,
             self.clock,
-            stages=Stages(recorder=self.throttles),
+            stages=Stages(recorders=[self.throttles]),
             meters=Meters(mode, self.clock),
         )
 

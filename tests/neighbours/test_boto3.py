@@ -30,8 +30,8 @@ def test_a_presigned_caller_identity_is_answered(client):
         assert answer.headers["Content-Type"] == "text/xml"
 
 
-def test_no_metrics_are_listed(client):
-    cloudwatch = client("cloudwatch")
+def test_no_metrics_are_listed_where_nothing_happened(client):
+    cloudwatch = client("cloudwatch", access_key="111122223333")
     answer = cloudwatch.list_metrics(Namespace="AWS/DynamoDB", Dimensions=[{"Name": "TableName"}])
     assert answer["Metrics"] == []
     assert list(cloudwatch.get_paginator("list_metrics").paginate()) != []
@@ -59,7 +59,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
 @pytest.mark.parametrize(
     ("service", "call", "expected"),
     [
-        ("cloudwatch", lambda c: c.list_dashboards(), ("UnknownOperationException", 400)),
+        ("cloudwatch", lambda c: c.list_metric_streams(), ("UnknownOperationException", 400)),
         ("kms", lambda c: c.list_keys(), ("UnknownOperationException", 400)),
         (
             "sts",
@@ -67,7 +67,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
             ("InvalidAction", 400),
         ),
         ("iam", lambda c: c.list_server_certificates(), ("InvalidAction", 400)),
-        ("sns", lambda c: c.list_topics(), ("InvalidAction", 400)),
+        ("sns", lambda c: c.list_platform_applications(), ("InvalidAction", 400)),
         ("ec2", lambda c: c.describe_instances(), ("InvalidAction", 400)),
         ("s3", lambda c: c.get_bucket_acl(Bucket="bucket"), ("NotImplemented", 501)),
         ("s3", lambda c: c.get_object_acl(Bucket="bucket", Key="a/b"), ("NotImplemented", 501)),

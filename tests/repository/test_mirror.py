@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hashrange"
-LOGIC = ("api", "capacity", "expressions", "model", "services", "storage")
+LOGIC = ("api", "capacity", "expressions", "injection", "model", "scaling", "services", "storage")
 MODULES = sorted(
     path.relative_to(PACKAGE).as_posix()
     for folder in LOGIC
@@ -50,6 +50,7 @@ ELSEWHERE = {
     "api/scope.py": "unit/api/test_operation.py",
     "api/shapes/recovery.py": "unit/api/recovery/test_restores.py",
     "api/shapes/scalars.py": "unit/api/shapes/test_structures.py",
+    "api/shapes/replica_scaling.py": "unit/api/tables/test_replica_scaling.py",
     "api/tables/definition_checks.py": "unit/api/tables/test_create_table.py",
     "api/tables/descriptions.py": "unit/api/tables/test_other_operations.py",
     "api/tables/policy_checks.py": "unit/api/tables/test_resource_policies.py",
@@ -79,11 +80,17 @@ ELSEWHERE = {
     "expressions/reserved.py": "unit/expressions/test_messages.py",
     "expressions/statics.py": "unit/expressions/test_messages.py",
     "expressions/update_operands.py": "unit/expressions/test_updates.py",
+    "injection/stale_reads.py": "unit/testing/test_faults.py",
+    "injection/store.py": "unit/testing/test_faults.py",
+    "scaling/alarms.py": "unit/scaling/test_worker.py",
+    "scaling/store.py": "unit/scaling/test_worker.py",
     "model/backups.py": "unit/api/recovery/test_backups.py",
     "model/jobs.py": "unit/storage/test_jobs.py",
     "services/backup_retention.py": "unit/api/recovery/test_backups.py",
     "services/index_follower.py": "cluster/test_invariants.py",
     "services/restores.py": "unit/api/recovery/test_restores.py",
+    "services/deliveries.py": "neighbours/test_cloudwatch.py",
+    "services/metric_upkeep.py": "neighbours/test_cloudwatch.py",
     "services/scrub.py": "engine/test_scrub.py",
     "services/table_backups.py": "unit/api/recovery/test_backups.py",
     "services/transaction_recovery.py": "cluster/test_invariants.py",
@@ -96,11 +103,14 @@ ELSEWHERE = {
     "services/triggers/sources.py": "unit/services/triggers/test_delivery.py",
     "services/triggers/targets.py": "unit/services/triggers/test_command_target.py",
     "services/triggers/worker.py": "unit/services/triggers/test_python_target.py",
+    "model/nesting.py": "conformance/test_values.py",
     "storage/backups.py": "unit/api/recovery/test_backups.py",
     "storage/catalog_followup.py": "unit/storage/test_catalog.py",
     "storage/consistency.py": "faults/test_check_and_repair.py",
     "storage/delays.py": "unit/storage/test_catalog.py",
+    "storage/expire_write.py": "unit/services/test_expiry.py",
     "storage/images.py": "unit/services/test_expiry.py",
+    "storage/item_collections.py": "conformance/test_capacity.py",
     "storage/load_steps.py": "unit/services/test_bulk_load.py",
     "storage/loading.py": "unit/services/test_bulk_load.py",
     "storage/lock_steps.py": "cluster/test_planted_faults.py",

@@ -89,7 +89,7 @@ def running(watch):
         return asyncio.run_coroutine_threadsafe(call, loop).result(WAIT_SECONDS_MAX)
 
     settings = Settings(in_memory=True, stop_timeout=1)
-    application = Application(settings, Stages(watch, watch, watch, watch), SystemClock())
+    application = Application(settings, Stages(watch, watch, watch, [watch]), SystemClock())
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         wait_for(application.start(SharedListener(listening)))

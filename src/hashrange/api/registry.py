@@ -30,12 +30,17 @@ from hashrange.api.recovery.restores import (
     restore_table_from_backup,
     restore_table_to_point_in_time,
 )
-from hashrange.api.shapes import recovery, requests
+from hashrange.api.shapes import insights, recovery, replica_scaling, requests
 from hashrange.api.streams.operations import (
     describe_stream,
     get_records,
     get_shard_iterator,
     list_streams,
+)
+from hashrange.api.tables.contributor_insights import (
+    describe_contributor_insights,
+    list_contributor_insights,
+    update_contributor_insights,
 )
 from hashrange.api.tables.create_table import create_table
 from hashrange.api.tables.other_operations import (
@@ -45,6 +50,7 @@ from hashrange.api.tables.other_operations import (
     describe_table,
     list_tables,
 )
+from hashrange.api.tables.replica_scaling import refuse_replica_scaling
 from hashrange.api.tables.resource_policies import (
     delete_resource_policy,
     get_resource_policy,
@@ -99,8 +105,26 @@ DYNAMODB: Final = Service(
             describe_continuous_backups,
         ),
         Operation("DescribeEndpoints", requests.DESCRIBE_ENDPOINTS, describe_endpoints),
+        Operation(
+            "DescribeContributorInsights",
+            insights.DESCRIBE_CONTRIBUTOR_INSIGHTS,
+            describe_contributor_insights,
+        ),
+        Operation(
+            "ListContributorInsights", insights.LIST_CONTRIBUTOR_INSIGHTS, list_contributor_insights
+        ),
+        Operation(
+            "UpdateContributorInsights",
+            insights.UPDATE_CONTRIBUTOR_INSIGHTS,
+            update_contributor_insights,
+        ),
         Operation("DescribeLimits", requests.DESCRIBE_LIMITS, describe_limits),
         Operation("DescribeTable", requests.DESCRIBE_TABLE, describe_table),
+        Operation(
+            "DescribeTableReplicaAutoScaling",
+            replica_scaling.DESCRIBE_TABLE_REPLICA_AUTO_SCALING,
+            refuse_replica_scaling,
+        ),
         Operation("DescribeTimeToLive", requests.DESCRIBE_TIME_TO_LIVE, describe_time_to_live),
         Operation("ExecuteStatement", statement_requests.EXECUTE_STATEMENT, execute_statement),
         Operation(
@@ -138,6 +162,11 @@ DYNAMODB: Final = Service(
         ),
         Operation("UpdateItem", requests.UPDATE_ITEM, update_item),
         Operation("UpdateTable", requests.UPDATE_TABLE, update_table),
+        Operation(
+            "UpdateTableReplicaAutoScaling",
+            replica_scaling.UPDATE_TABLE_REPLICA_AUTO_SCALING,
+            refuse_replica_scaling,
+        ),
         Operation("UpdateTimeToLive", requests.UPDATE_TIME_TO_LIVE, update_time_to_live),
         *_TRANSFERS,
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Final, Protocol, final
 
-from hashrange.api.operation import Context
+from hashrange.api.operation import Context, Request
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
@@ -92,12 +92,15 @@ class RequestScope:
     succeeded. `throttles` has an entry for each access that was throttled, which in a batch may be
     some of many. `requested_table` is the TableName of a refused request as the client sent it, of
     any type, for requests that were refused before their table was resolved. Sizes are in bytes as
-    DynamoDB counts them. `at` is the earlier time at which a request reads, None for the present.
+    DynamoDB counts them. `parameters` are those of the request, there once it is decoded.
+    `conflicts` names a table for each item that a transaction found locked. `at` is the earlier
+    time at which a request reads, None for the present.
     """
 
     __slots__ = (
         "at",
         "caller",
+        "conflicts",
         "consumed",
         "context",
         "ended",
@@ -105,6 +108,7 @@ class RequestScope:
         "examined_bytes",
         "examined_count",
         "operation",
+        "parameters",
         "peer",
         "raw_request_id",
         "reason",
@@ -122,6 +126,7 @@ class RequestScope:
     context: Context
     ended: float
     operation: str
+    parameters: Request
     service: str
     status: int
 
@@ -142,6 +147,7 @@ class RequestScope:
         self.requested_table: object = None
         # Few requests have any, so the empty tuple is shared.
         self.throttles: tuple[Throttle, ...] = ()
+        self.conflicts: tuple[str, ...] = ()
         self.at: float | None = None
 
     @property
@@ -229,6 +235,10 @@ class RequestScope:
         """Note an event that was throttled; the reason as in AWS's ThrottlingReasons."""
         self.throttles = (*self.throttles, (table, index, reason))
 
+    def note_conflict(self, table: str) -> None:
+        """Note an item of a table that another transaction had locked."""
+        self.conflicts = (*self.conflicts, table)
+
     def note_rows(
         self, examined_count: int, examined_bytes: int, returned_count: int, returned_bytes: int
     ) -> None:
@@ -245,3 +255,4 @@ class RequestScope:
         self.examined_count = self.examined_bytes = 0
         self.returned_count = self.returned_bytes = 0
         self.throttles = ()
+        self.conflicts = ()

@@ -9,10 +9,13 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
 from hashrange.app.engines import StartError, open_engine
+from hashrange.app.faults import FaultInjection
 from hashrange.app.keys import ServerKeys
+from hashrange.app.monitoring import Monitoring, slow_recorders
 from hashrange.app.recovery import backup_files
+from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
-from hashrange.app.transfers import make_folder_store, make_object_store
+from hashrange.app.transfers import bucket_services, make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -28,6 +31,8 @@ from hashrange.wire.http.server import Server
 from hashrange.wire.http.tls import CertificateError, Certificates
 from hashrange.wire.http.visitors import Visitors
 from hashrange.wire.lambda_service import lambda_service
+from hashrange.wire.operator_service import operator_service
+from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
 
@@ -104,17 +109,26 @@ class Application:
         self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._monitoring: Monitoring | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
+        self.faults: FaultInjection | None = None
         self._database: Database | None = None
+        self._scaling: Scaling | None = None
         self._server: Server | None = None
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
         engine = open_engine(settings, self._keys.given)
+        stages = self._stages
+        if settings.faults:
+            self.faults = FaultInjection(engine, self._clock)
+            engine = self.faults.engine
+            stages = self.faults.admitting(stages)
         identities = self._identities
         identities.open(engine)
+        self._keys.keyring.open(engine)
         if settings.is_guarded and not await identities.is_key_right():
             raise StartError("The key file is not the key that the secrets here were sealed with.")
         if settings.auth:
@@ -122,12 +136,15 @@ class Application:
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
         folder = make_folder_store(settings)
+        monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
+        recorders = [*monitoring.recorders, *slow_recorders(settings)]
+        self._monitoring = monitoring
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
-            stages=self._stages,
+            stages=stages.with_recorders(recorders),
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -143,24 +160,45 @@ class Application:
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
-        services = (DYNAMODB, STREAMS, functions)
-        buckets = folder if settings.s3_endpoint is None else None
-        neighbours = Neighbours(make_services(identities, buckets))
-        router = Router(database.pipeline, services, neighbours, visitors_of(settings), bounds)
+        faults = None if self.faults is None else self.faults.store
+        services = (DYNAMODB, STREAMS, functions, operator_service(faults))
+        monitor = monitoring.watch(database, address_of(listener.listening))
+        is_measuring = bool(monitoring.recorders)
+        self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        neighbours = Neighbours(
+            (
+                *make_services(identities, self._keys.keyring, monitor),
+                self._scaling.service,
+                *bucket_services(settings, folder),
+            )
+        )
+        scrapes = None
+        if is_measuring:
+            scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
+        router = Router(
+            database.pipeline, services, neighbours, visitors_of(settings), bounds, scrapes
+        )
         self._server = Server(router, bounds, self._certificates)
         self._server.start(listener)
         database.start_services()
+        monitoring.start()
         self._meters.start()
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
         if self._database is not None:
             await self._database.do_due_work()
+        if self._scaling is not None:
+            await self._scaling.worker.step()
+        if self._monitoring is not None:
+            await self._monitoring.do_due_work()
 
     async def stop(self) -> None:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._monitoring is not None:
+            await self._monitoring.stop()
         if self._meters is not None:
             await self._meters.stop()
         if self._database is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
-from hashrange.api.operation import Context
+from hashrange.api.operation import Context, Request, Response
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.app.recovery import passing_files, recovery_kinds
 from hashrange.app.transfers import make_folder_store, transfer_kinds
 from hashrange.clock import Clock
@@ -111,6 +112,26 @@ class Database:
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
+        self._more_services: list[Service] = []
+
+    def count_expired(self, note: Callable[[str, str, str, int], None]) -> None:
+        """Have somebody told account, region and table when items have expired, and how many."""
+        self._expiry.deleted = note
+
+    def add_services(self, *services: Service) -> None:
+        """Add background work, before it is started."""
+        self._more_services.extend(services)
+
+    async def call(self, world: tuple[str, str], operation: str, request: Request) -> Response:
+        """Carry out an operation of DynamoDB for the server itself; errors are raised."""
+        account, region = world
+        scope = RequestScope(b"", IN_PROCESS, b"")
+        scope.service, scope.operation = DYNAMODB.name, operation
+        scope.caller = Caller("", account, f"arn:aws:iam::{account}:root", region, "dynamodb")
+        scope.context = self._make_context(account, region)
+        found = DYNAMODB.operations[operation]
+        found.check(request)
+        return await found.run(scope, request)
 
     async def answer(self, request: HttpRequest, request_id: bytes = b"") -> HttpAnswer:
         """Answer a request to DynamoDB or DynamoDB Streams that came through no socket."""
@@ -167,6 +188,7 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
+        services.extend(self._more_services)
         background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)

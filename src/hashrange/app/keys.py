@@ -6,6 +6,8 @@ from typing import final
 
 from hashrange.app.engines import StartError, find_root_key
 from hashrange.config import Settings
+from hashrange.keyring.store import KeyStore
+from hashrange.sealing import Vault
 from hashrange.server_key import (
     KeySource,
     ServerKeyError,
@@ -27,6 +29,8 @@ class ServerKeys:
         self._volatile = volatile_key()
         source = settings.key_source
         self.given = _load(source) if source.is_given else None
+        self.vault = Vault(self.root)
+        self.keyring = KeyStore(self.vault)
         if settings.is_guarded and self.given is None and not settings.in_memory:
             self._default()
 

@@ -8,7 +8,7 @@ from hashrange.app.keys import ServerKeys
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.identities.store import IdentityStore
-from hashrange.sealing import Vault
+from hashrange.keyring.store import KeyStore
 from hashrange.wire.auth.credentials import CredentialsFileError, load_credentials
 from hashrange.wire.auth.key_rings import FixedKeys, StoredKeys
 from hashrange.wire.auth.sigv4 import OpenDoor, Verifier
@@ -27,15 +27,17 @@ def _load_fixed_keys(settings: Settings) -> FixedKeys:
 
 def make_identities(keys: ServerKeys) -> IdentityStore:
     """Return the store of identities, whose secrets are sealed under the root key."""
-    return IdentityStore(Vault(keys.root))
+    return IdentityStore(keys.vault)
 
 
-def make_stages(settings: Settings, clock: Clock, identities: IdentityStore) -> Stages:
+def make_stages(
+    settings: Settings, clock: Clock, identities: IdentityStore, keys: KeyStore | None = None
+) -> Stages:
     """Return the stages of the request pipeline: with authentication, policies decide.
 
-    There are no throughput limits and no recorder yet.
+    There are no throughput limits yet. Recorders are added where the data is opened.
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())
-    keys = StoredKeys(identities, _load_fixed_keys(settings))
-    return Stages(Verifier(keys, clock), PolicyAuthoriser(identities))
+    secrets = StoredKeys(identities, _load_fixed_keys(settings))
+    return Stages(Verifier(secrets, clock), PolicyAuthoriser(identities, keys))

@@ -10,6 +10,8 @@ from typing import Final
 from hashrange.api.transfers.jobs import BULK, EXPORT, IMPORT
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
+from hashrange.neighbours.s3 import s3_service
+from hashrange.neighbours.service import Service
 from hashrange.objects.base import ObjectStore
 from hashrange.objects.folder import FolderStore
 from hashrange.objects.remote import RemoteSettings, RemoteStore, make_client
@@ -38,6 +40,11 @@ def make_object_store(settings: Settings, folder: FolderStore) -> ObjectStore:
         return folder
     remote = RemoteSettings(settings.s3_endpoint, settings.s3_region, settings.s3_credentials)
     return RemoteStore(partial(make_client, remote))
+
+
+def bucket_services(settings: Settings, folder: FolderStore) -> tuple[Service, ...]:
+    """Return the S3 front, unless files live in another S3 service."""
+    return (s3_service(folder),) if settings.s3_endpoint is None else ()
 
 
 def transfer_kinds(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import certificate, completion, data_directories, design, triggers
+from hashrange.cli import certificate, completion, data_directories, design, top, triggers
 from hashrange.cli.data import commands as data_commands
 from hashrange.config import (
     CONFIG_OPTION,
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(data_directories.run(given, os.environ))
     if given.command == "certificate":
         sys.exit(certificate.run(given))
+    if given.command == "top":
+        sys.exit(top.run(given))
     if given.command == "completion":
         sys.exit(completion.run(parser, given.shell))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
@@ -88,6 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     data_commands.add_commands(commands)
     data_directories.add_commands(commands)
     certificate.add_command(commands)
+    top.add_command(commands)
     completion.add_command(commands)
     return parser
 

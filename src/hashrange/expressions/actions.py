@@ -89,7 +89,9 @@ class AddAction:
         elif kind == "L":
             sum_or_union = existing + content
         else:
-            sum_or_union = list({*existing, *content})
+            # Nearly sorted, and therefore sorted quickly.
+            members = set(existing)
+            sum_or_union = existing + [member for member in content if member not in members]
             sort_members(kind, sum_or_union)
         assign(new, self.path, {kind: sum_or_union})
 

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64, hexlify, unhexlify
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 try:  # For short texts Python's own MD5 is twice as fast as OpenSSL's, which hashlib prefers.
     from _md5 import md5  # type: ignore[import-not-found]  # it has no stub
 except ImportError:
-    from hashlib import md5
+    from hashlib import md5 as _secure_md5
+
+    def md5(content: bytes) -> Any:
+        """Return the hash object of a text, also where MD5 is forbidden for security."""
+        return _secure_md5(content, usedforsecurity=False)
+
 
 from hashrange.limits import NUMBER_EXPONENT_MIN, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.numbers import plain
@@ -115,7 +120,7 @@ def successor(prefix: bytes) -> bytes:
 
 def placement(content: bytes) -> bytes:
     """Return the bytes that scatter partitions over the key space: a hash of the partition key."""
-    digest: bytes = md5(_HASHED_FIRST + content, usedforsecurity=False).digest()
+    digest: bytes = md5(_HASHED_FIRST + content).digest()
     return digest[:PLACEMENT_BYTES]
 
 
@@ -188,7 +193,10 @@ def plain_key(table: Table, item: Item) -> bytes | None:
             if not content or len(value) != 1 or _NUL_CHARACTER in content:
                 return None
             part = content.encode()
-            encoded = (encoded or placement(part)) + part + _END
+            if encoded:
+                encoded += part + _END
+            else:  # `placement`, spelt out
+                encoded = md5(_HASHED_FIRST + part).digest()[:PLACEMENT_BYTES] + part + _END
     except (AttributeError, KeyError, TypeError):
         return None
     return encoded if 0 < len(encoded) <= SORT_KEY_BYTES_MAX else None

@@ -23,6 +23,9 @@ FORMAT: Final = 2
 TIME_TO_LIVE_FILL: Final = ":ttl"
 """Names the expiry index among the indexes being filled; no secondary index can have this name."""
 
+InsightSetting = dict[str, Any]
+"""Contributor insights of a table or index; see `insights`."""
+
 KeySchema = list[dict[str, str]]
 """As on the wire: AttributeName and KeyType, partition key first."""
 
@@ -132,6 +135,7 @@ class TableRecord:
     version: int = 0  # counts the changes that requests can see
     is_loading: bool = False  # while a bulk load fills it: CREATING, and unknown to item requests
     policy: ResourcePolicy | None = None
+    insights: dict[str, InsightSetting] = field(default_factory=dict)  # by index; "" is the table
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)  # by stream label
     recovery: RecoveryRecord | None = None  # while it keeps its history
     snapshots: dict[str, str] = field(default_factory=dict)  # histories of backups, by backup id
@@ -292,6 +296,9 @@ def make_table(record: TableRecord) -> Table:
         stream=_make_log(record.stream),
     )
     table.history_stores = tuple(record.history_stores())
+    table.insights = {
+        name: setting["mode"] for name, setting in record.insights.items() if setting["is_enabled"]
+    }
     table.policy = None if record.policy is None else record.policy.document
     table.stream_policies = {
         label: policy.document for label, policy in record.stream_policies.items()

@@ -122,6 +122,7 @@ class Table:
         "history_stores",
         "id",
         "indexes",
+        "insights",
         "key_names",
         "key_types",
         "local_indexes",
@@ -164,8 +165,7 @@ class Table:
         self.account = account
         self.region = region
         self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{name}"
-        # The name of its space and of the store of its items.
-        self.store = store
+        self.store = store  # the name of its space and of the store of its items
         self.shards = shards
         # Sizes of item collections, kept only for tables with local indexes.
         self.collections_store = store + COLLECTIONS
@@ -188,8 +188,7 @@ class Table:
         # Whether a write must decode the old item to update index or expiry rows.
         self.has_derived_rows = bool(indexes) or time_to_live is not None
         self.stream = stream  # None when the table has no enabled stream
-        # Where earlier versions of items are kept.
-        self.history_stores: tuple[str, ...] = ()
+        self.history_stores: tuple[str, ...] = ()  # where earlier versions of items are kept
         # Whether items may be locked by transactions, and where changes of global index rows are
         # left for the follower; set by the catalog if the engine needs it.
         self.has_locks = False
@@ -201,5 +200,5 @@ class Table:
         self.policy: str | None = None
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
-        # Its capacity, set by the catalog; None when nothing of it is limited.
-        self.meter: TableMeter | None = None
+        self.insights: dict[str, str] = {}  # modes by index; the table itself is ""
+        self.meter: TableMeter | None = None  # None when nothing of it is limited

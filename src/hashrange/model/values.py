@@ -22,7 +22,8 @@ from typing import Any, Final, final
 from hashrange.errors import ClientError, SerializationException, ValidationException
 from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, NUMBER_DIGITS_MAX
 from hashrange.model import numbers
-from hashrange.model.sets import sort_members
+from hashrange.model.nesting import nests_beyond
+from hashrange.model.sets import duplicates_texts, sort_members
 from hashrange.model.wire_types import base64_refusal, check_types, mistyped
 
 __all__ = [
@@ -58,6 +59,9 @@ _ELEMENT_BYTES: Final = 1
 # are no more than 13,000 such numbers.
 _SHORT_DIGITS: Final = 4
 _known_sizes: Final[dict[str, int]] = {}
+
+# Values of one level that are measured before the size so far is looked at.
+_PART_VALUES: Final = 8192
 
 _TYPES: Final = frozenset(("S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"))
 _SET_MEMBERS: Final = {"SS": "S", "NS": "N", "BS": "B"}
@@ -123,7 +127,7 @@ def check_item(item: object, wording: int = BARE, bytes_max: int | None = None) 
         raise refusal.worded(wording) from None
     except ValidationException as error:
         # A value too deep anywhere is reported before an empty name inside a map.
-        if error.message == _EMPTY_NAME and _nests_beyond(NESTING_LEVELS_MAX, item):
+        if error.message == _EMPTY_NAME and nests_beyond(NESTING_LEVELS_MAX, item):
             raise _Refusal(_TOO_DEEP, _TOO_DEEP).worded(wording) from None
         raise
 
@@ -152,7 +156,7 @@ def check_values(values: object, wording: int = BARE) -> int:
             # The older layer allows one level more; the check that refuses that level names no key.
             if wording != OLDER or (
                 error.message == _TOO_DEEP
-                and not _nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})
+                and not nests_beyond(NESTING_LEVELS_MAX + 1, {name: value})
             ):
                 raise
             raise ValidationException(
@@ -192,34 +196,37 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
     try:
         for _ in range(NESTING_LEVELS_MAX):
             nested: list[Any] = []
-            for value in values:
-                member: Value = value  # its type makes the compiled loop three times as fast
-                if len(member) != 1:
-                    return None
-                if "S" in member:
-                    texts.append(member["S"])
-                elif "N" in member:
-                    known = _known_sizes.get(member["N"])
-                    size += _plain_number(member) if known is None else known
-                elif "M" in member:
-                    content: _Unchecked = member["M"]
-                    nested += content.values()
-                    names += content
-                    if "" in content:
+            for part in [values] if len(values) <= _PART_VALUES else _parts(values):
+                for value in part:
+                    member: Value = value  # its type makes the compiled loop three times as fast
+                    if len(member) != 1:
                         return None
-                    size += _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
-                elif "L" in member:
-                    elements = member["L"]
-                    if type(elements) is not list:
-                        return None
-                    nested += elements
-                    size += _COLLECTION_BYTES + len(elements) * _ELEMENT_BYTES
-                elif "BOOL" in member:
-                    if type(member["BOOL"]) is not bool:
-                        return None
-                    size += 1
-                else:
-                    size += _plain_rest(member)
+                    if "S" in member:
+                        texts.append(member["S"])
+                    elif "N" in member:
+                        known = _known_sizes.get(member["N"])
+                        size += _plain_number(member) if known is None else known
+                    elif "M" in member:
+                        content: _Unchecked = member["M"]
+                        nested += content.values()
+                        names += content
+                        if "" in content:
+                            return None
+                        size += _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
+                    elif "L" in member:
+                        elements = member["L"]
+                        if type(elements) is not list:
+                            return None
+                        nested += elements
+                        size += _COLLECTION_BYTES + len(elements) * _ELEMENT_BYTES
+                    elif "BOOL" in member:
+                        if type(member["BOOL"]) is not bool:
+                            return None
+                        size += 1
+                    else:
+                        size += _plain_rest(member)
+                if bytes_max is not None and size > bytes_max:
+                    break
             if not nested or (bytes_max is not None and size > bytes_max):
                 break
             values = nested
@@ -230,6 +237,11 @@ def _plain_size(item: _Unchecked, bytes_max: int | None) -> int | None:
     except (_Refusal, ClientError, TypeError, ValueError, AttributeError):
         return None
     return None if names_size > ATTRIBUTE_NAME_BYTES_MAX else size
+
+
+def _parts(values: list[Any]) -> list[list[Any]]:
+    """Return values in parts, of which a too large item needs only some."""
+    return [values[start : start + _PART_VALUES] for start in range(0, len(values), _PART_VALUES)]
 
 
 def _plain_number(value: Value) -> int:
@@ -394,6 +406,8 @@ def _check_set(value: Value, kind: str, content: object) -> int:
         raise mistyped(content, "List")
     if not content:
         raise _Refusal(_EMPTY_SETS[kind], _EMPTY_SETS[kind])
+    if kind == "NS" and type(content[0]) is str:
+        return _check_number_set(content)
     member_kind = _SET_MEMBERS[kind]
     size = 0
     for position, member in enumerate(content):
@@ -408,42 +422,28 @@ def _check_set(value: Value, kind: str, content: object) -> int:
     return size
 
 
+def _check_number_set(content: list[Any]) -> int:
+    """Check a set of numbers; without the steps that other types need."""
+    size = 0
+    for position, member in enumerate(content):
+        if type(member) is not str:
+            if member is None:
+                raise ValidationException(_NULL_MEMBERS["NS"])
+            raise mistyped(member, "String")
+        canonical = member if numbers.is_canonical(member) else _number(member)
+        content[position] = canonical
+        size += numbers.size(canonical)
+    if len(set(content)) != len(content):
+        raise _duplicates("NS", content)
+    sort_members("NS", content)
+    return size
+
+
 def _duplicates(kind: str, members: list[str]) -> _Refusal:
-    """Name the members as each of the two layers does.
-
-    The current one lists the members up to the first repeat in byte order, then the rest as sent.
-    """
+    current, older = duplicates_texts(kind, members)
     if kind == "NS":
-        plain = "Input collection contains duplicates"
-        return _Refusal(f"{_INVALID}{plain}.", plain)
-    repeat = next(
-        position for position, member in enumerate(members) if member in members[:position]
-    )
-    of_type, separator = ("of type BS", ",") if kind == "BS" else ("", ", ")
-    ordered = sorted(members[:repeat], key=a2b_base64 if kind == "BS" else str.encode)
-    current = separator.join(f'"{member}"' for member in ordered + members[repeat:])
-    older = ", ".join(members)
-    return _Refusal(
-        f"{_INVALID}Input collection [{current}]{of_type} contains duplicates.",
-        f"{_INVALID}Input collection [{older}]{of_type} contains duplicates.",
-    )
-
-
-def _nests_beyond(levels_max: int, item: _Unchecked) -> bool:
-    """Say whether some value of an item is nested deeper than so many levels."""
-    pending: list[tuple[object, int]] = [(value, 1) for value in item.values()]
-    while pending:
-        value, level = pending.pop()
-        if level > levels_max:
-            return True
-        if isinstance(value, dict):
-            nested = value.get("M")
-            if isinstance(nested, dict):
-                pending.extend((element, level + 1) for element in nested.values())
-            nested = value.get("L")
-            if isinstance(nested, list):
-                pending.extend((element, level + 1) for element in nested)
-    return False
+        return _Refusal(_INVALID + current, older)
+    return _Refusal(_INVALID + current, _INVALID + older)
 
 
 def item_size(item: Item) -> int:
@@ -471,17 +471,19 @@ def value_size(value: Value) -> int:
     if kind == "L":
         size = _COLLECTION_BYTES + len(content) * _ELEMENT_BYTES
         for element in content:
-            size += value_size(element)
+            known = _known_sizes.get(element["N"]) if "N" in element else None
+            size += value_size(element) if known is None else known
         return size
     if kind == "B":
         padding: int = content.count("=", -2)
         return len(content) * 3 // 4 - padding
     if kind == "BOOL" or kind == "NULL":
         return 1
-    member_kind = _SET_MEMBERS[kind]
+    if kind == "SS":
+        return _texts_size(content)
     size = 0
     for member in content:
-        size += value_size({member_kind: member})
+        size += numbers.size(member) if kind == "NS" else value_size({"B": member})
     return size
 
 

@@ -178,6 +178,15 @@ def evaluate_resource_deny(
     return _resource_deny(found, principal, resource, context) is not None
 
 
+def resource_naming(
+    policy: Policy, principal: Principal, action: str, resource: str, context: ContextValues
+) -> Naming:
+    """Return the strongest way in which a resource policy allows something to a principal."""
+    return _resource_allow(
+        Coverage([policy], action, resource, context), principal, resource, context
+    )[0]
+
+
 def _resource_deny(
     found: Coverage, principal: Principal, resource: str, context: ContextValues
 ) -> tuple[Policy, Statement] | None:

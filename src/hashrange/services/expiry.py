@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hashrange.clock import Clock
@@ -28,10 +28,11 @@ from hashrange.errors import (
 )
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
+from hashrange.storage.expire_write import ExpireWrite
 from hashrange.storage.expiry import SECOND_BYTES, expired_seconds, expiry_key
 from hashrange.storage.items import item_row, read_items
 from hashrange.storage.transactions import write_batch
-from hashrange.storage.writes import ExpireWrite, ItemOutcome
+from hashrange.storage.writes import ItemOutcome
 
 _LOGGER = logging.getLogger("hashrange.expiry")
 
@@ -49,6 +50,8 @@ class Expiry:
     def __init__(
         self, engine: Engine, catalog: Catalog, clock: Clock, delay_seconds: float = 0.0
     ) -> None:
+        # Told account, region and table, and how many items were deleted, by those who count them.
+        self.deleted: Callable[[str, str, str, int], None] | None = None
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
@@ -109,7 +112,7 @@ class Expiry:
                 writes = [ExpireWrite(table, key[SECOND_BYTES:], expired, key) for key in keys]
                 outcomes = await write_batch(self._engine, writes, self._clock.now())
                 done = [outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)]
-                sweep.note(done)
+                self._note(sweep, done)
                 if len(done) < len(outcomes):
                     rows, ended = [], True  # locked by a transaction; the next sweep finds them
         except StaleVersionError:
@@ -120,6 +123,11 @@ class Expiry:
             sweep.swept = expired.stop
             sweep.report_end()
         return bool(rows)
+
+    def _note(self, sweep: _Sweep, done: Sequence[ItemOutcome]) -> None:
+        count = sweep.note(done)
+        if count and self.deleted is not None:
+            self.deleted(sweep.account, sweep.region, sweep.name, count)
 
     async def _find_expired(self, table: Table, expired: range) -> tuple[list[Row], bool]:
         """Return expiry rows of one shard, and whether there are no others in the table."""
@@ -166,12 +174,13 @@ class _Sweep:
         self.swept = -1  # up to which second
         self._items = 0
 
-    def note(self, outcomes: Sequence[ItemOutcome]) -> None:
-        """Note the outcome of a chunk."""
+    def note(self, outcomes: Sequence[ItemOutcome]) -> int:
+        """Note the outcome of a chunk; return how many items were deleted."""
         before = self._items
         self._items += sum([outcome.matched for outcome in outcomes])
         if before // _PROGRESS_ITEMS != self._items // _PROGRESS_ITEMS:
             _LOGGER.info("%d items of table %s expired, more to come", self._items, self.name)
+        return self._items - before
 
     def report_end(self) -> None:
         """Log how many items were deleted, once no more are due."""

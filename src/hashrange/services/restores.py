@@ -27,9 +27,10 @@ from hashrange.storage.past import PastView, TimeCut, settle
 from hashrange.storage.reads import Ranges
 
 KIND: Final = "restore"
-CHUNK_ROWS: Final = 512
-CHUNK_BYTES: Final = 1 << 20
-_CHUNKS_PER_SAVE: Final = 16
+# What is read or loaded in one go keeps requests waiting, a millisecond or two.
+CHUNK_ROWS: Final = 100
+CHUNK_BYTES: Final = 1 << 18
+_CHUNKS_PER_SAVE: Final = 64
 # A write may be committed this long after its time was taken.
 _IN_FLIGHT_SECONDS: Final = 60.0
 _END: Final = END_OF_KEYS * 2

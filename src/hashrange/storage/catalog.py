@@ -226,6 +226,10 @@ class Catalog:
                 return names, False
             lower = rows[-1][0] + b"\x00"
 
+    async def tables(self) -> list[tuple[str, str, str]]:
+        """Return all tables: account, region and name."""
+        return [(account, region, name) for account, region, name in await self._parts(b"t")]
+
     async def fills(self) -> list[tuple[str, str, str, str]]:
         """Return the indexes being filled: account, region, table and index name."""
         return [

@@ -10,7 +10,7 @@ was, one write when it is added, removed or altered in place, two when its key m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from hashrange.engine.base import Changes, RowKey, shard_of
 from hashrange.limits import WRITE_UNIT_BYTES
@@ -19,6 +19,9 @@ from hashrange.model.keys import index_key
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
 from hashrange.storage.layout import pack_item, row_size, unpack_item
+
+NO_KEYS: Final[dict[str, bytes]] = {}
+"""For changes of which the keys do not matter."""
 
 
 class IndexPressure(Protocol):
@@ -30,7 +33,7 @@ class IndexPressure(Protocol):
 
 def write_units(size: int) -> int:
     """Return the write capacity units of an item of this size."""
-    return max(1, -(-size // WRITE_UNIT_BYTES))
+    return 1 if size <= WRITE_UNIT_BYTES else -(-size // WRITE_UNIT_BYTES)
 
 
 def same_item(left: Item, right: Item) -> bool:

@@ -10,7 +10,9 @@ is spliced into responses as it is. Index rows have the same format; their item 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import Final
 
 import orjson
 
@@ -19,6 +21,8 @@ from hashrange.limits import PARTITION_KEY_BYTES_MAX
 from hashrange.model.values import Item
 
 HEADER_BYTES = 4
+# Takes half the time of `int.from_bytes` with a slice.
+unpack_size: Final = struct.Struct("<I").unpack_from
 PLACEMENT_BYTES = 4
 PLACEMENT_COUNT = 1 << (8 * PLACEMENT_BYTES)
 
@@ -51,7 +55,8 @@ def unpack_items(rows: Sequence[bytes]) -> list[Item]:
 
 def row_size(row: bytes) -> int:
     """Return the DynamoDB size of a row's item."""
-    return int.from_bytes(row[:HEADER_BYTES], "little")
+    size: int = unpack_size(row)[0]
+    return size
 
 
 def splice(row: bytes) -> orjson.Fragment:

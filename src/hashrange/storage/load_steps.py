@@ -14,8 +14,9 @@ from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.model.keys import item_key
 from hashrange.model.schema import Table
 from hashrange.storage.images import Image
+from hashrange.storage.item_collections import change_collections
 from hashrange.storage.layout import row_size, unpack_item
-from hashrange.storage.writes import ItemOutcome, ItemWrite, change_collections
+from hashrange.storage.writes import ItemOutcome, ItemWrite
 
 
 @final

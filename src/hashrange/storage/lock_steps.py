@@ -16,6 +16,7 @@ from hashrange.errors import ClientError
 from hashrange.model.keys import decode_key
 from hashrange.model.schema import Table
 from hashrange.storage.images import Image
+from hashrange.storage.item_collections import change_collections, collection_key
 from hashrange.storage.layout import unpack_item
 from hashrange.storage.locks import CHECK, DELETE, PUT, Lock, lock_row, unpack_lock
 from hashrange.storage.writes import (
@@ -24,8 +25,6 @@ from hashrange.storage.writes import (
     ItemOutcome,
     ItemWrite,
     LockMet,
-    change_collections,
-    collection_key,
 )
 
 Outcome = ItemOutcome | ClientError

@@ -29,6 +29,7 @@ from hashrange.errors import CorruptionError
 from hashrange.model.schema import Table
 from hashrange.model.streams import SHARD_BYTES, change_prefix
 from hashrange.model.values import Item, item_size
+from hashrange.storage.history import log_version
 from hashrange.storage.indexes import same_item
 from hashrange.storage.layout import HEADER_BYTES, pack_item, row_size, unpack_item
 
@@ -95,16 +96,19 @@ def log_change(
     row: RowKey,
     key_item: Item,
     rows: tuple[bytes | None, bytes | None],
-    who: tuple[float, int],
+    who: tuple[float, int, bytes],
     changes: Changes,
 ) -> None:
-    """Append the change of the item at `row` to the log of its table.
+    """Append the change of the item at `row` to the logs that its table has.
 
-    `who` is the time of the write and its flags.
+    `who` is the time of the write, its flags and its principal.
     """
-    _, shard, key = row
+    for store in table.history_stores:
+        log_version(store, row, rows[0], who, changes)
     stream = table.stream
-    assert stream is not None
+    if stream is None:
+        return
+    _, shard, key = row
     old, new = rows
     kind = INSERT if old is None else REMOVE if new is None else MODIFY
     if len(key_item) != len(table.key_names):

@@ -8,7 +8,6 @@ to other requests.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Protocol, final
 
@@ -19,15 +18,18 @@ from hashrange.limits import RESPONSE_PAGE_BYTES_MAX
 from hashrange.model.keys import encode_part, partition_start, prefix_part, successor
 from hashrange.model.schema import KeyPart
 from hashrange.model.values import Item
+from hashrange.pauses import Pace
 from hashrange.storage.layout import (
     END_OF_KEYS,
-    HEADER_BYTES,
     PLACEMENT_BYTES,
     PLACEMENT_COUNT,
     unpack_items,
+    unpack_size,
 )
 
 _CHUNK_ROWS = 256
+# Rows that are filtered between two looks at the clock; large ones come few at a time anyhow.
+_FILTERED_ROWS = 64
 
 Place = tuple[str, int]
 """A store and how many shards it has."""
@@ -177,6 +179,7 @@ async def read_page(
     if page is None:
         page = Page()
     room = limit if limit is not None else RESPONSE_PAGE_BYTES_MAX
+    pace = Pace()
     while True:
         shard = span.shard()
         rows, at_end = await engine.range(
@@ -189,7 +192,14 @@ async def read_page(
             bytes_max=RESPONSE_PAGE_BYTES_MAX - page.scanned_bytes,
             consistency=consistency,
         )
-        full = _take(page, rows, condition)
+        full = None
+        at_once = _CHUNK_ROWS if condition is None else _FILTERED_ROWS
+        for start in range(0, len(rows), at_once):
+            full = _take(page, rows[start : start + at_once], condition)
+            if full is not None:
+                break
+            if pace.is_over():
+                await pace.pause()
         room -= len(rows)
         if full or (room == 0 and rows):
             page.last_row = full or rows[-1][1]
@@ -198,7 +208,8 @@ async def read_page(
         if following is None:
             return page
         span = following
-        await asyncio.sleep(0)
+        if pace.is_over():
+            await pace.pause()
 
 
 def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes | None:
@@ -208,7 +219,7 @@ def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes
     last = None
     for _, row in rows:
         scanned.append(row)
-        scanned_bytes += int.from_bytes(row[:HEADER_BYTES], "little")
+        scanned_bytes += unpack_size(row)[0]
         if scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
             last = row
             break

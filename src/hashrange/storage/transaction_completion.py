@@ -12,6 +12,7 @@ from typing import Final, final
 
 from hashrange.engine.base import STRONG, Decision, Engine
 from hashrange.errors import TransactionConflictException
+from hashrange.storage.foresight import write_decision
 from hashrange.storage.ledger import (
     ABORTED,
     COMMITTED,
@@ -58,7 +59,7 @@ def conflict() -> TransactionConflictException:
 
 async def write_past_locks(engine: Engine, decision: Decision, now: float) -> object:
     """Carry out a decision whose outcome may be that it met a lock; raise if it stays so."""
-    outcome = await try_past_locks(engine, lambda: engine.write(decision), now)
+    outcome = await try_past_locks(engine, lambda: write_decision(engine, decision), now)
     if isinstance(outcome, LockMet):
         raise conflict()
     return outcome

@@ -31,6 +31,7 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
+from hashrange.storage.foresight import CostlyDecisionError, write_decision, write_foreseen
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
     ABORTED,
@@ -56,10 +57,19 @@ from hashrange.storage.transaction_completion import (
     try_past_locks,
     write_past_locks,
 )
-from hashrange.storage.writes import GroupWrite, ItemOutcome, ItemWrite, LockMet, SingleWrite
+from hashrange.storage.writes import (
+    GroupWrite,
+    ItemOutcome,
+    ItemWrite,
+    LockMet,
+    PutWrite,
+    SingleWrite,
+)
 
 _LOGGER = logging.getLogger("hashrange.transactions")
 
+# Rows that one decision of a batch writes.
+_GROUP_BYTES_MAX: Final = 4 << 20
 _OPEN_ATTEMPTS_MAX: Final = 10
 _STALE_ATTEMPTS_MAX: Final = 10
 _STALE_PAUSE_SECONDS: Final = 0.002
@@ -77,7 +87,10 @@ class Tables(Protocol):
 async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
     """Carry out one item write."""
     decision = SingleWrite(write, now)
-    outcome = await engine.write(decision)
+    try:
+        outcome = await engine.write(decision)
+    except CostlyDecisionError as costly:
+        outcome = await write_foreseen(engine, decision, costly)
     if isinstance(outcome, LockMet):
         outcome = await write_past_locks(engine, decision, now)
     assert isinstance(outcome, ItemOutcome)
@@ -91,9 +104,13 @@ async def write_batch(engine: Engine, writes: Sequence[ItemWrite], now: float) -
     ThroughputError if one of its indexes has no capacity left.
     """
     if engine.capabilities.atomic_across_shards:
-        outcomes = await engine.write(GroupWrite(writes, is_transaction=False, now=now))
-        assert isinstance(outcomes, list)
-        return outcomes
+        found_all: list[Outcome] = []
+        for group in _by_bytes(writes):
+            decision = GroupWrite(group, is_transaction=False, now=now)
+            outcomes = await write_decision(engine, decision)
+            assert isinstance(outcomes, list)
+            found_all += outcomes
+        return found_all
     found: dict[RowKey, Outcome] = {}
 
     async def write_group(group: list[ItemWrite]) -> None:
@@ -125,7 +142,7 @@ async def transact(
     is_one_step = engine.capabilities.atomic_across_shards
     if is_one_step or (token is None and len(_by_place(writes)) == 1):
         decision = GroupWrite(writes, is_transaction=True, now=now, token=token)
-        outcomes = await try_past_locks(engine, lambda: engine.write(decision), now)
+        outcomes = await try_past_locks(engine, lambda: write_decision(engine, decision), now)
         if isinstance(outcomes, LockMet):
             return _conflicts(writes, outcomes)
         assert outcomes is None or isinstance(outcomes, list)
@@ -156,6 +173,20 @@ async def read_transaction(
             return [row for row, _ in first[len(rows) :]]
         if not await waiting.wait():
             raise ConflictError("items change too often to be read together")
+
+
+def _by_bytes(writes: Sequence[ItemWrite]) -> list[list[ItemWrite]]:
+    """Return writes in groups, none of which is long in its turn to write."""
+    groups: list[list[ItemWrite]] = [[]]
+    size = 0
+    for write in writes:
+        added = len(write.row) if isinstance(write, PutWrite) else 0
+        if size + added > _GROUP_BYTES_MAX and groups[-1]:
+            groups.append([])
+            size = 0
+        groups[-1].append(write)
+        size += added
+    return groups
 
 
 def _by_place(writes: Sequence[ItemWrite]) -> list[tuple[_Place, list[ItemWrite]]]:

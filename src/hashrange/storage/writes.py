@@ -9,39 +9,43 @@ does not apply, an item that becomes too large) is a ValidationException from `a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import final
 
 from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.errors import (
     ClientError,
-    ItemCollectionSizeLimitExceededException,
     ThroughputError,
     ValidationException,
 )
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.updates import Update
-from hashrange.limits import ITEM_BYTES_MAX, ITEM_COLLECTION_BYTES_MAX
-from hashrange.model.keys import decode_key, item_key
+from hashrange.limits import ITEM_BYTES_MAX
 from hashrange.model.schema import Index, Table
 from hashrange.model.values import Item, item_size
-from hashrange.storage.expiry import change_expiry, expiry_key, expiry_second
-from hashrange.storage.history import log_version
+from hashrange.storage.expiry import change_expiry
+from hashrange.storage.foresight import (
+    COSTLY_BYTES,
+    CostlyDecisionError,
+    Foreseen,
+    check_cost,
+    is_costly,
+)
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
 from hashrange.storage.indexes import (
+    NO_KEYS,
     IndexPressure,
     change_indexes,
     changed_keys,
     write_units,
 )
+from hashrange.storage.item_collections import change_collections, collection_key
 from hashrange.storage.items import item_row
-from hashrange.storage.layout import pack_item, pack_tally, row_size, unpack_item, unpack_tally
+from hashrange.storage.layout import pack_item, row_size, unpack_item, unpack_size
 from hashrange.storage.locks import Lock, lock_row, unpack_lock
 from hashrange.storage.log import is_change, log_change
 from hashrange.storage.tokens import TokenCheck
-
-_NO_KEYS: dict[str, bytes] = {}
 
 
 @final
@@ -68,11 +72,11 @@ class ItemOutcome:
         self.old = old
         self.new = new
         self.matched = matched
-        old_size = 0 if old is None else row_size(old)
-        new_size = 0 if new is None else row_size(new)
-        self.units = write_units(max(old_size, new_size))
+        old_size: int = 0 if old is None else unpack_size(old)[0]
+        new_size: int = 0 if new is None else unpack_size(new)[0]
+        self.units = write_units(new_size if new_size > old_size else old_size)
         self.charges: dict[str, int] = {}
-        self.index_keys: dict[str, bytes] = _NO_KEYS
+        self.index_keys: dict[str, bytes] = NO_KEYS
         self.collection_bytes = new_size - old_size
         self.collection_size = 0
 
@@ -86,6 +90,7 @@ class ItemWrite:
 
     __slots__ = (
         "condition",
+        "foreseen",
         "key",
         "key_item",
         "pressure",
@@ -110,6 +115,7 @@ class ItemWrite:
         self.time = 0.0
         self.who = b""  # the principal, if the history of the table shall name it
         self.unmarked: tuple[Index, ...] = ()
+        self.foreseen: Foreseen | None = None
         # Set when an index of the table has no capacity left.
         self.pressure: IndexPressure | None = None
 
@@ -130,9 +136,19 @@ class ItemWrite:
         """Return the image of the item, given its previous row. Changes nothing."""
         raise NotImplementedError
 
+    def reads_item(self) -> bool:
+        """Tell whether `resolve` decodes the previous row."""
+        return self.condition is not None or self.table.has_derived_rows
+
+    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
+        """Do what `resolve` does; yield None between its steps and the image at last."""
+        yield self.resolve(row)
+
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         """Decide on the previous row; add what is to be done to `changes`."""
-        image = self.resolve(row)
+        image = None if self.foreseen is None else self.foreseen.image(row)
+        if image is None:
+            image = self.resolve(row)
         if not image.matched:
             return ItemOutcome(row, None, matched=False)
         if not image.is_change:
@@ -154,7 +170,8 @@ class ItemWrite:
         old_row, new_row = row, None if new is None else new[1]
         outcome = ItemOutcome(old_row, new_row)
         if new_row is not None:
-            changes.puts.append((*self.row_key, new_row))
+            store, shard, key = self.row_key
+            changes.puts.append((store, shard, key, new_row))
         elif old_row is not None:
             changes.deletes.append(self.row_key)
         added = (new_row is not None) - (old_row is not None)
@@ -178,19 +195,11 @@ class ItemWrite:
             change_expiry(table, self.row_key, before, after, changes)
         if table.stream is not None or table.history_stores:
             items = (None if old is None else old[0], None if new is None else new[0])
-            if is_change((old_row, new_row), items):
-                self._log((old_row, new_row), changes)
+            rows = (old_row, new_row)
+            if is_change(rows, items):
+                who = (self.time, int(self.by_service), self.who)
+                log_change(table, self.row_key, self.key_item, rows, who, changes)
         return outcome
-
-    def _log(self, rows: tuple[bytes | None, bytes | None], changes: Changes) -> None:
-        """Add the change to the logs that the table has."""
-        table = self.table
-        if table.stream is not None:
-            who = (self.time, self.by_service)
-            log_change(table, self.row_key, self.key_item, rows, who, changes)
-        by = (self.time, int(self.by_service), self.who)
-        for store in table.history_stores:
-            log_version(store, self.row_key, rows[0], by, changes)
 
 
 @final
@@ -232,39 +241,13 @@ class DeleteWrite(ItemWrite):
 
 
 @final
-class ExpireWrite(ItemWrite):
-    """Delete an item, if it is expired by what it holds now."""
-
-    __slots__ = ("expired", "expiry_key")
-
-    by_service = True
-
-    def __init__(self, table: Table, key: bytes, expired: range, expiry_key: bytes) -> None:
-        values = decode_key([part.type for part in table.parts], key)
-        super().__init__(table, key, dict(zip(table.key_names, values, strict=True)), None)
-        self.expired = expired
-        self.expiry_key = expiry_key
-
-    def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
-        attribute = self.table.time_to_live
-        assert attribute is not None
-        item = {} if row is None else unpack_item(row)
-        second = expiry_second(item.get(attribute))
-        if row is not None and second is not None and second in self.expired:
-            return self.record(row, Image(item, None), changes)
-        if second is None or expiry_key(second, self.key) != self.expiry_key:
-            # The write that changed the item took the expiry row with it. Were one left behind all
-            # the same, it would be found for ever.
-            shard = self.row_key[1]
-            changes.deletes.append((self.table.expiry_store, shard, self.expiry_key))
-        return ItemOutcome(row, row, matched=False)
-
-
-@final
 class CheckWrite(ItemWrite):
     """Check the condition on an item and change nothing."""
 
     __slots__ = ()
+
+    def reads_item(self) -> bool:
+        return True
 
     def resolve(self, row: bytes | None) -> Image:
         item = {} if row is None else unpack_item(row)
@@ -298,6 +281,9 @@ class UpdateWrite(ItemWrite):
         self.check = check
         self.counts_actions = counts_actions
 
+    def reads_item(self) -> bool:
+        return True
+
     def resolve(self, row: bytes | None) -> Image:
         old = None if row is None else unpack_item(row)
         if self.condition is not None and not self.condition.matches(old or {}):
@@ -308,10 +294,27 @@ class UpdateWrite(ItemWrite):
                 self._measure(None, None, new)
                 return Image(None, None, is_change=False)
             new = self.update.apply(new)
+        return Image(old, (new, pack_item(new, self._check(old, row, new))))
+
+    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
+        old = unpack_item(row)
+        yield None
+        if self.condition is not None and not self.condition.matches(old):
+            yield Image(old, None, matched=False)
+            return
+        yield None
+        new = old if self.update is None else self.update.apply(old)
+        yield None
+        size = self._check(old, row, new)
+        yield None
+        yield Image(old, (new, pack_item(new, size)))
+
+    def _check(self, old: Item | None, row: bytes | None, new: Item) -> int:
+        """Refuse an edited item that is not allowed; return its size."""
         size = self._measure(old, row, new)
         if self.table.indexes and self.update is not None:
             self.check(self.table, self.update, new)
-        return Image(old, (new, pack_item(new, size)))
+        return size
 
     def _measure(self, old: Item | None, row: bytes | None, new: Item) -> int:
         """Return the new item's size, counting only what the update may have changed."""
@@ -367,10 +370,13 @@ class SingleWrite:
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         if self.write.table.has_locks and rows[-1] is not None:
             return Changes(LockMet(self.write.table, self.write.key, unpack_lock(rows[-1])))
+        row = rows[0]
+        if row is not None and len(row) > COSTLY_BYTES and is_costly(self.write, row):
+            raise CostlyDecisionError([(self.write, row)])
         changes = Changes()
         if self.write.table.filling:
             self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
-        outcome = self.write.apply(rows[0], changes)
+        outcome = self.write.apply(row, changes)
         changes.outcome = outcome
         if self.write.table.local_indexes:
             change_collections([(self.keys[1], outcome)], {self.keys[1]: rows[1]}, changes)
@@ -432,6 +438,7 @@ class GroupWrite:
         met = self._find_lock(before)
         if met is not None:
             return Changes(met)
+        check_cost(list(zip(self.writes, rows, strict=False)))
         outcomes: list[ItemOutcome | ClientError] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)
@@ -469,34 +476,3 @@ class GroupWrite:
 
 def _succeeded(outcome: ItemOutcome | ClientError) -> bool:
     return isinstance(outcome, ItemOutcome) and outcome.matched
-
-
-def collection_key(write: ItemWrite) -> RowKey:
-    """Return where the size of a write's item collection is kept: under its partition key."""
-    table = write.table
-    key = item_key((table.partition,), write.key_item)
-    return (table.collections_store, write.row_key[1], key)
-
-
-def change_collections(
-    outcomes: Sequence[tuple[RowKey, ItemOutcome]],
-    rows: dict[RowKey, bytes | None],
-    changes: Changes,
-    *,
-    is_limited: bool = True,
-) -> None:
-    """Bring the sizes of the item collections up to date, within their limit."""
-    sizes: dict[RowKey, int] = {}
-    for key, outcome in outcomes:
-        if not outcome.matched:
-            continue
-        size = sizes.get(key)
-        if size is None:
-            size = unpack_tally(rows[key])
-        size += outcome.collection_bytes
-        sizes[key] = size
-        outcome.collection_size = size
-        if is_limited and size > ITEM_COLLECTION_BYTES_MAX and outcome.collection_bytes > 0:
-            raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
-    for key, size in sizes.items():
-        changes.puts.append((*key, pack_tally(size)))

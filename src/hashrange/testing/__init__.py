@@ -26,6 +26,7 @@ from hashrange.storage.meters import Mode
 from hashrange.testing import clients
 from hashrange.testing.database import LocalDatabase
 from hashrange.testing.environment import default_session, safe_environment
+from hashrange.testing.faults import Faults
 from hashrange.testing.plain_items import quicken_clients
 from hashrange.testing.server import LocalServer, serve
 
@@ -43,12 +44,18 @@ class LocalDynamoDB:
 
     def __init__(self, database: LocalDatabase) -> None:
         self._database = database
+        self._faults = Faults(database.replace_faults)
         self._taken: list[clients.Holder] = []
 
     @property
     def clock(self) -> VirtualClock:
         """The time the database knows; it stands still until it is moved."""
         return self._database.clock
+
+    @property
+    def faults(self) -> Faults:
+        """The faults that requests meet; the database has to be made with `faults=True`."""
+        return self._faults
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
         """Return a boto3 client of this database; options as of `boto3.client`."""
@@ -73,12 +80,13 @@ class LocalDynamoDB:
 
 
 @contextmanager
-def local(capacity: Mode = "off") -> Iterator[LocalDynamoDB]:
+def local(capacity: Mode = "off", *, faults: bool = False) -> Iterator[LocalDynamoDB]:
     """Answer boto3 from a fresh database for as long as the context lasts.
 
     `capacity` is what throttles requests, as the setting of the server; nothing unless asked for.
+    With `faults`, the database's `faults` can have requests fail.
     """
-    database = LocalDatabase(capacity)
+    database = LocalDatabase(capacity, has_faults=faults)
     here = LocalDynamoDB(database)
     with safe_environment(), default_session(), _all_sessions():
         with _lock:

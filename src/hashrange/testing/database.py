@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar, final
 
 from hashrange.api.scope import Caller
 from hashrange.app.database import Database
 from hashrange.app.engines import open_engine
+from hashrange.app.faults import FaultInjection
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
+from hashrange.injection.rules import FaultRule
 from hashrange.storage.meters import Meters, Mode
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpRequest
@@ -44,17 +46,30 @@ class _NamedCaller:
 class LocalDatabase:
     """Tables of its own, and a clock that stands still until it is moved."""
 
-    def __init__(self, capacity: Mode = "off") -> None:
+    def __init__(self, capacity: Mode = "off", *, has_faults: bool = False) -> None:
         self.clock = VirtualClock(time.time())
         self._caller = _NamedCaller()
-        self._database = Database(
-            open_engine(Settings(in_memory=True)),
-            self.clock,
-            stages=Stages(self._caller),
-            is_inline=True,
-            meters=Meters(capacity, self.clock),
-        )
+        engine = open_engine(Settings(in_memory=True))
+        stages = Stages(self._caller)
+        self._injection: FaultInjection | None = None
+        if has_faults:
+            self._injection = FaultInjection(engine, self.clock, self._delay)
+            engine = self._injection.engine
+            stages = self._injection.admitting(stages)
+        meters = Meters(capacity, self.clock)
+        self._database = Database(engine, self.clock, stages=stages, is_inline=True, meters=meters)
         self._lock = threading.Lock()
+
+    async def _delay(self, seconds: float) -> None:
+        """Let a request take its time, by the clock that the test moves."""
+        self.clock.advance(seconds)
+
+    def replace_faults(self, rules: Sequence[FaultRule], seed: int) -> None:
+        """Replace the faults that requests meet."""
+        if self._injection is None:
+            raise RuntimeError("this database was made without faults: local(faults=True)")
+        with self._lock:
+            run(self._injection.store.replace(rules, seed))
 
     def answer(self, target: str, body: bytes, access_key: str, region: str) -> tuple[int, bytes]:
         """Carry out a request; return HTTP status and JSON document."""

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, final
 
@@ -15,8 +15,10 @@ from hashrange.app.keys import ServerKeys
 from hashrange.app.stages import make_identities, make_stages
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
+from hashrange.injection.rules import FaultRule
 from hashrange.storage.meters import Mode
 from hashrange.testing.clients import DUMMY_KEY, own_session
+from hashrange.testing.faults import Faults
 from hashrange.wire.http.listener import SharedListener
 
 _REGION: Final = "us-east-1"
@@ -27,9 +29,11 @@ _WAIT_SECONDS: Final = 30.0
 class LocalServer:
     """Where a server listens, its clock, and clients of it."""
 
-    def __init__(self, endpoint_url: str, clock: VirtualClock) -> None:
+    def __init__(self, endpoint_url: str, clock: VirtualClock, faults: Faults) -> None:
         self.endpoint_url = endpoint_url
         self.clock = clock
+        # What requests meet, on a server that was made with `faults=True`.
+        self.faults = faults
 
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
         """Return a boto3 client of this server; options as of `boto3.client`."""
@@ -50,14 +54,18 @@ class LocalServer:
 
 
 @contextmanager
-def serve(capacity: Mode = "off") -> Iterator[LocalServer]:
-    """Run a server for as long as the context lasts; `capacity` is what throttles requests."""
+def serve(capacity: Mode = "off", *, faults: bool = False) -> Iterator[LocalServer]:
+    """Run a server for as long as the context lasts; `capacity` is what throttles requests.
+
+    With `faults`, the server's `faults` can have requests fail.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         host, port = listening.getsockname()
-        server = _ThreadedServer(listening, capacity)
+        server = _ThreadedServer(listening, capacity, has_faults=faults)
         server.start()
         try:
-            yield LocalServer(f"http://{host}:{port}", server.clock)
+            address = f"http://{host}:{port}"
+            yield LocalServer(address, server.clock, Faults(server.replace_faults))
         finally:
             server.stop()
 
@@ -66,13 +74,20 @@ def serve(capacity: Mode = "off") -> Iterator[LocalServer]:
 class _ThreadedServer:
     """A server on an event loop in a thread of its own."""
 
-    def __init__(self, listening: socket.socket, capacity: Mode) -> None:
-        settings = Settings(in_memory=True, stop_timeout=1, allow_functions=True, capacity=capacity)
+    def __init__(self, listening: socket.socket, capacity: Mode, *, has_faults: bool) -> None:
+        settings = Settings(
+            in_memory=True,
+            stop_timeout=1,
+            allow_functions=True,
+            capacity=capacity,
+            faults=has_faults,
+        )
         self.clock = VirtualClock(time.time(), self._do_due_work)
         self._listening = listening
-        identities = make_identities(ServerKeys(settings))
-        stages = make_stages(settings, self.clock, identities)
-        self._application = Application(settings, stages, self.clock, identities)
+        keys = ServerKeys(settings)
+        identities = make_identities(keys)
+        stages = make_stages(settings, self.clock, identities, keys.keyring)
+        self._application = Application(settings, stages, self.clock, identities, keys)
         self._loop = asyncio.SelectorEventLoop()  # on Windows not the default
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="hashrange-server", daemon=True
@@ -82,6 +97,13 @@ class _ThreadedServer:
         """Return when requests are answered."""
         self._thread.start()
         self._wait_for(self._application.start(SharedListener(self._listening)))
+
+    def replace_faults(self, rules: Sequence[FaultRule], seed: int) -> None:
+        """Replace the faults that requests meet."""
+        injection = self._application.faults
+        if injection is None:
+            raise RuntimeError("this server was made without faults: serve(faults=True)")
+        self._wait_for(injection.store.replace(rules, seed))
 
     def stop(self) -> None:
         """Finish what is in flight and end the thread."""

@@ -38,14 +38,17 @@ from hashrange.errors import (
 )
 from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.large_requests import dismantle
 from hashrange.wire.missing_operations import MissingOperations
-from hashrange.wire.stages import AllowAll, NoRecorder, Stages, Unlimited
+from hashrange.wire.stages import AllowAll, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
 _full_storage_pace: Final = LogPace()
 
 # Contexts are small, but a client that invents regions must not grow the server.
 _CONTEXTS_MAX: Final = 4096
+# Larger bodies are not walked once more for the error that AWS would report.
+_WALKED_BYTES_MAX: Final = 1024 * 1024
 # Larger bodies, and compressed ones, are decoded only after authentication.
 _UNSIGNED_BYTES_MAX: Final = 64 * 1024
 
@@ -116,7 +119,7 @@ class Pipeline:
         # Trivial stages are left out, since this is the path of every request.
         self._authoriser = None if type(stages.authoriser) is AllowAll else stages.authoriser
         self._admission = None if type(stages.admission) is Unlimited else stages.admission
-        self._recorder = None if type(stages.recorder) is NoRecorder else stages.recorder
+        self._recorder = stages.recorder()
         self._missing = MissingOperations()
         self._make_context = make_context
         self._contexts: dict[tuple[str, str], Context] = {}
@@ -126,6 +129,7 @@ class Pipeline:
         scope = RequestScope(request_id, request.peer, request.head.trace)
         try:
             caller = None
+            parameters: Request | None = None
             if request.head.is_encoded or len(request.body) > _UNSIGNED_BYTES_MAX:
                 signing_name = codec.identify(request, scope)
                 if signing_name is not None:
@@ -140,6 +144,7 @@ class Pipeline:
             scope.context = self._contexts.get(caller.world) or self._context(caller)
             if parameters is None:
                 raise SerializationException
+            scope.parameters = parameters
             try:
                 operation.check(parameters)
                 if request.head.at:
@@ -156,7 +161,8 @@ class Pipeline:
                 answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
                 scope.requested_table = parameters.get("TableName")
-                operation.check_values(parameters)
+                if len(request.body) <= _WALKED_BYTES_MAX:
+                    operation.check_values(parameters)
                 raise
         except ClientError as error:
             if isinstance(error, UnknownOperationException):
@@ -164,6 +170,8 @@ class Pipeline:
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
+        if parameters is not None and len(request.body) > _WALKED_BYTES_MAX:
+            await dismantle(parameters)
         if self._recorder is not None:
             scope.status = answer.status
             scope.ended = perf_counter()

@@ -9,7 +9,7 @@ request, refused ones included, and raises nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Request
@@ -63,11 +63,15 @@ class Unlimited:
 
 
 @final
-class NoRecorder:
-    """The recorder of a server that keeps no records."""
+class Recorders:
+    """Several recorders, one after the other."""
+
+    def __init__(self, recorders: Sequence[Recorder]) -> None:
+        self._recorders = tuple(recorders)
 
     def record(self, scope: RequestScope) -> None:
-        return None
+        for recorder in self._recorders:
+            recorder.record(scope)
 
 
 @final
@@ -102,25 +106,43 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def default_recorder() -> Recorder:
-    """Return the request log if its level is enabled, else no recorder."""
-    return RequestLog() if _LOGGER.isEnabledFor(logging.DEBUG) else NoRecorder()
-
-
 @final
 class Stages:
-    """One choice of stages, made at the composition root."""
+    """One choice of stages, made at the composition root.
 
-    __slots__ = ("admission", "authenticator", "authoriser", "recorder")
+    The request log is one of the recorders if its level is enabled.
+    """
+
+    __slots__ = ("_recorders", "admission", "authenticator", "authoriser")
 
     def __init__(
         self,
         authenticator: Authenticator | None = None,
         authoriser: Authoriser | None = None,
         admission: Admission | None = None,
-        recorder: Recorder | None = None,
+        recorders: Sequence[Recorder] = (),
     ) -> None:
         self.authenticator: Authenticator = authenticator or OpenDoor()
         self.authoriser: Authoriser = authoriser or AllowAll()
         self.admission: Admission = admission or Unlimited()
-        self.recorder: Recorder = recorder or default_recorder()
+        self._recorders = list(recorders)
+        if _LOGGER.isEnabledFor(logging.DEBUG):
+            self._recorders.append(RequestLog())
+
+    def with_admission(self, admission: Admission) -> Stages:
+        """Return these stages with another admission."""
+        stages = Stages(self.authenticator, self.authoriser, admission)
+        stages._recorders = self._recorders
+        return stages
+
+    def with_recorders(self, recorders: Sequence[Recorder]) -> Stages:
+        """Return these stages with more recorders."""
+        stages = Stages(self.authenticator, self.authoriser, self.admission)
+        stages._recorders = [*self._recorders, *recorders]
+        return stages
+
+    def recorder(self) -> Recorder | None:
+        """Return one recorder for all, None if there is none."""
+        if len(self._recorders) > 1:
+            return Recorders(self._recorders)
+        return self._recorders[0] if self._recorders else None

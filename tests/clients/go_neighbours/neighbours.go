@@ -45,11 +45,11 @@ func main() {
 
 	metrics := cloudwatch.NewFromConfig(settings)
 	listed, err := metrics.ListMetrics(ctx, &cloudwatch.ListMetricsInput{
-		Namespace: aws.String("AWS/DynamoDB"),
+		Namespace: aws.String("Nowhere"),
 	})
 	expect(err == nil, "no metrics:", err)
 	expect(len(listed.Metrics) == 0, "unexpected metrics:", listed.Metrics)
-	_, err = metrics.ListDashboards(ctx, &cloudwatch.ListDashboardsInput{})
+	_, err = metrics.ListMetricStreams(ctx, &cloudwatch.ListMetricStreamsInput{})
 	expectCode(err, "UnknownOperationException")
 	many := make([]types.DimensionFilter, 11)
 	for n := range many {

@@ -35,9 +35,9 @@ public class Neighbours {
             expectCode(() -> sts.decodeAuthorizationMessage(r -> r.encodedMessage("x")), "InvalidAction");
         }
         try (CloudWatchClient cloudWatch = CloudWatchClient.create()) {
-            expect(cloudWatch.listMetrics(list -> list.namespace("AWS/DynamoDB")).metrics().isEmpty(),
+            expect(cloudWatch.listMetrics(list -> list.namespace("Nowhere")).metrics().isEmpty(),
                 "unexpected metrics");
-            expectCode(() -> cloudWatch.listDashboards(), "UnknownOperationException");
+            expectCode(() -> cloudWatch.listMetricStreams(list -> {}), "UnknownOperationException");
             List<DimensionFilter> many = IntStream.range(0, 11)
                 .mapToObj(n -> DimensionFilter.builder().name("name" + n).build()).toList();
             String text = refusal(() -> cloudWatch.listMetrics(list -> list.dimensions(many)))

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 from hashrange.neighbours.registry import make_services
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
+from tests.harness.monitors import make_monitor
+from tests.harness.scaling import scaling_service
 
-SERVICES = make_services(identity_store())
+SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

@@ -19,10 +19,11 @@ from hashrange.services import expiry as expiry_module
 from hashrange.services.backfill import Backfill
 from hashrange.services.expiry import Expiry
 from hashrange.storage.catalog import Delays
+from hashrange.storage.expire_write import ExpireWrite
 from hashrange.storage.expiry import expired_seconds, expiry_key, expiry_second
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item, unpack_tally
 from hashrange.storage.transactions import write_item
-from hashrange.storage.writes import DeleteWrite, ExpireWrite, GroupWrite, PutWrite
+from hashrange.storage.writes import DeleteWrite, GroupWrite, PutWrite
 from tests.harness.tables import ACCOUNT, REGION, Tables, definitions, index
 
 ON = {"AttributeName": "x", "Enabled": True}

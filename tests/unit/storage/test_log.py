@@ -51,7 +51,7 @@ def logged(
 ) -> tuple[str, int, bytes, bytes]:
     changes = Changes()
     rows = (None if old is None else row_of(old), None if new is None else row_of(new))
-    who = (TIME, int(by_service))
+    who = (TIME, int(by_service), b"")
     log_change(table_with(view_type), ("t", 0, b"\x80key"), new or old or {}, rows, who, changes)
     (append,) = changes.appends
     return append

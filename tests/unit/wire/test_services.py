@@ -13,7 +13,9 @@ from hashrange.limits import CALL_BODY_BYTES_MAX
 from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
+from tests.harness.monitors import make_monitor
+from tests.harness.scaling import scaling_service
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -25,7 +27,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = make_services(identity_store())
+SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
 
 
 async def put_metric_data(scope, parameters):
@@ -129,7 +131,7 @@ def test_an_unknown_action_is_invalid(neighbours, body, message, scope_service):
     assert message in refused.body.decode()
 
 
-@pytest.mark.parametrize("operation", ["Invent", "PutDashboard"])
+@pytest.mark.parametrize("operation", ["Invent", "PutMetricStream"])
 def test_an_unknown_operation_in_json_and_cbor(neighbours, operation):
     refused = answer(neighbours, json_request(f"{CLOUDWATCH_TARGET}.{operation}"))
     assert (refused.status, refused.content_type) == (400, b"application/x-amz-json-1.0")
@@ -257,9 +259,11 @@ def test_two_first_requests_load_a_model_once(monkeypatch):
 def test_a_server_starts_without_botocore_and_codecs():
     program = """
 import sys, hashrange.app.application
-from hashrange.neighbours.registry import SERVICES
+from hashrange.neighbours.registry import make_services
 from hashrange.wire.services import Neighbours
-Neighbours(SERVICES)
+from tests.harness.identities import identity_store
+from tests.harness.monitors import make_monitor
+Neighbours(make_services(identity_store(), make_monitor()))
 early = [name for name in sys.modules if name.startswith("botocore") or name in (
     "hashrange.wire.protocols.codecs", "xml.parsers.expat", "hashrange.neighbours.sts.operations"
 )]

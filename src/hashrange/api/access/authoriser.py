@@ -11,11 +11,13 @@ from typing import Final, final
 
 from hashrange.api.access.context import DemandContext
 from hashrange.api.access.demands import Demand, Place
+from hashrange.api.access.key_access import find_refusal
 from hashrange.api.access.rows import demands_of
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.errors import AccessDeniedException, ClientError, CorruptionError
 from hashrange.identities.store import IdentityStore
+from hashrange.keyring.store import KeyStore
 from hashrange.limits import POLICY_DECISIONS_CACHED_MAX
 from hashrange.model.schema import Table
 from hashrange.policies.documents import Kind, MalformedPolicyError, compile_policy
@@ -25,6 +27,7 @@ from hashrange.policies.statements import Policy
 _POLICIES_CACHED_MAX: Final = 1024
 _DYNAMODB: Final = "dynamodb"
 _IAM: Final = "iam"
+_KMS: Final = "kms"
 
 PLAIN: Final = frozenset({"DeleteItem", "GetItem", "PutItem", "UpdateItem"})
 """Operations that need one permission, of their own name, on the one table that they name."""
@@ -32,10 +35,13 @@ PLAIN: Final = frozenset({"DeleteItem", "GetItem", "PutItem", "UpdateItem"})
 
 @final
 class PolicyAuthoriser:
-    """Decides by policies; `identities` are there where IAM is served."""
+    """Decides by policies; `identities` are there where IAM is served, `keys` where KMS is."""
 
-    def __init__(self, identities: IdentityStore | None = None) -> None:
+    def __init__(
+        self, identities: IdentityStore | None = None, keys: KeyStore | None = None
+    ) -> None:
         self._identities = identities
+        self._keys = keys
 
     def authorise(self, scope: RequestScope, request: Request) -> Awaitable[None] | None:
         """Refuse a request that lacks a permission."""
@@ -51,6 +57,8 @@ class PolicyAuthoriser:
                 if grants.plain.get(key) is known:
                     return None
                 self._note_plain(scope, grants, key, known)
+        if scope.service == _KMS and self._keys is not None:
+            return _authorise_keys(self._keys, scope, grants, request)
         demands = demands_of(scope, request)
         if scope.service == _IAM and self._identities is not None:
             for demand in demands:
@@ -83,6 +91,15 @@ class PolicyAuthoriser:
             if len(grants.plain) >= POLICY_DECISIONS_CACHED_MAX:
                 grants.plain.clear()
             grants.plain[key] = table
+
+
+async def _authorise_keys(
+    keys: KeyStore, scope: RequestScope, grants: Grants, request: Request
+) -> None:
+    found = await find_refusal(keys, scope, grants, request, resource_policy)
+    if found is not None:
+        demand, decision = found
+        raise refusal(grants, demand.action, demand.resource, decision)
 
 
 async def _authorise_rest(scope: RequestScope, grants: Grants, demands: list[Demand]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, Literal, final
 
 from hashrange.errors import ValidationException
@@ -27,7 +28,11 @@ from hashrange.expressions.legacy import (
 )
 from hashrange.expressions.projections import Projection, prepare_projection
 from hashrange.expressions.updates import Update, prepare_update
-from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VARIABLE_BYTES_MAX
+from hashrange.limits import (
+    ATTRIBUTE_NAME_BYTES_MAX,
+    EXPRESSION_VARIABLE_BYTES_MAX,
+    EXPRESSION_VARIABLES_MAX,
+)
 from hashrange.model.values import BARE, ENVELOPED, OLDER, Value, check_values
 
 Request = dict[str, Any]
@@ -35,6 +40,9 @@ Kind = Literal["put", "delete", "update", "check"]
 
 ENVELOPE: Final = "1 validation error detected: "
 
+# What an error text repeats of placeholders.
+_ECHO_CHARACTERS_MAX: Final = 100_000
+_ECHOED_MAX: Final = 100
 _NO_NAMES: Final[NamePairs] = ()
 _NO_VALUES: Final[dict[str, Value]] = {}
 _WRITE_EXPRESSIONS: Final = ("ConditionExpression",)
@@ -308,6 +316,7 @@ def _read_names(request: Request) -> NamePairs:
         return _NO_NAMES
     if not names:
         raise ValidationException("ExpressionAttributeNames must not be empty")
+    _check_count("ExpressionAttributeNames", names)
     pairs = tuple(names.items())
     return _kept_names(pairs) if may_keep("", pairs) else _checked_names(pairs)
 
@@ -342,6 +351,7 @@ def _read_values(request: Request, wording: int) -> Mapping[str, Value]:
         return _NO_VALUES
     if not values:
         raise ValidationException("ExpressionAttributeValues must not be empty")
+    _check_count("ExpressionAttributeValues", values)
     # One match for all values; the wrong one is searched for only if the match fails.
     joined = "".join(values)
     if not _are_values(joined) or joined.count(":") != len(values):
@@ -351,6 +361,12 @@ def _read_values(request: Request, wording: int) -> Mapping[str, Value]:
             _check_placeholder_size("ExpressionAttributeValues", placeholder)
     check_values(values, _inner(wording))
     return values
+
+
+def _check_count(parameter: str, placeholders: Mapping[str, object]) -> None:
+    """Refuse more placeholders than the expressions of a request have room for."""
+    if len(placeholders) > EXPRESSION_VARIABLES_MAX:
+        raise _unused(parameter, islice(placeholders, _ECHOED_MAX))
 
 
 def _inner(wording: int) -> int:
@@ -387,9 +403,9 @@ def _check_unused_names(request: Request, used_names: Set[str]) -> None:
 
 
 def _unused(parameter: str, placeholders: Iterable[str]) -> ValidationException:
+    keys = ", ".join(sorted(placeholders))[:_ECHO_CHARACTERS_MAX]
     return ValidationException(
-        f"Value provided in {parameter} unused in expressions: "
-        f"keys: {{{', '.join(sorted(placeholders))}}}"
+        f"Value provided in {parameter} unused in expressions: keys: {{{keys}}}"
     )
 
 

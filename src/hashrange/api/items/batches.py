@@ -29,26 +29,32 @@ from hashrange.engine.base import RowKey
 from hashrange.errors import ClientError, ThroughputError, ValidationException
 from hashrange.expressions.projections import Projection
 from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
+from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
-from hashrange.storage.items import consistency_of, item_row, read_items
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.pauses import Pace
+from hashrange.storage.items import consistency_of, item_row, project, read_items
+from hashrange.storage.layout import row_size, splice
 from hashrange.storage.transactions import write_batch
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
+_KEYS_AT_ONCE = 25
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
 class _TableGet:
     """The part of a BatchGetItem that concerns one table."""
 
-    __slots__ = ("consistent", "keys", "name", "projection", "request", "table")
+    __slots__ = ("_known", "_plain", "consistent", "keys", "name", "projection", "request", "table")
 
-    def __init__(self, name: str, request: Request) -> None:
+    def __init__(self, name: str, request: Request, known: Table | None) -> None:
         self.name = name
         self.request = request
-        for key in request["Keys"]:
-            check_item(key, BARE)
+        self._known = known
+        self._plain = None if known is None else _plain_rows(known, request["Keys"])
+        if self._plain is None:
+            for key in request["Keys"]:
+                check_item(key, BARE)
         self.projection: Projection | None = read_get_arguments(request)
         self.consistent: bool = request.get("ConsistentRead", False)
         self.table: Table
@@ -56,10 +62,24 @@ class _TableGet:
 
     def bind(self, table: Table) -> None:
         self.table = table
-        self.keys = [item_row(table, request_key(table, key)) for key in self.request["Keys"]]
+        if self._plain is not None and table is self._known:
+            self.keys = self._plain
+        else:
+            self.keys = [item_row(table, request_key(table, key)) for key in self.request["Keys"]]
         if len(set(self.keys)) != len(self.keys):
             raise ValidationException(_DUPLICATES)
         check_paths(table, self.projection)
+
+
+def _plain_rows(table: Table, keys: Sequence[Item]) -> list[RowKey] | None:
+    """Return where items are, if all keys are plain, which need no checks."""
+    rows: list[RowKey] = []
+    for key in keys:
+        encoded = plain_key(table, key) if len(key) == len(table.parts) else None
+        if encoded is None:
+            return None
+        rows.append(item_row(table, encoded))
+    return rows
 
 
 async def batch_get_item(scope: RequestScope, request: Request) -> Response:
@@ -68,7 +88,10 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
-    parts = [_TableGet(name, part) for name, part in request["RequestItems"].items()]
+    parts = [
+        _TableGet(name, part, context.known_table(name))
+        for name, part in request["RequestItems"].items()
+    ]
     for part in parts:
         part.bind(await scope.table(part.name))
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
@@ -76,20 +99,30 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     room = BATCH_GET_RESPONSE_BYTES_MAX
     refusals: list[ThroughputError] = []
     accepted = 0
+    pace = Pace()
     for part in parts:
-        consistency = consistency_of(part.consistent)
         left: list[Any] = []
-        found = await read_items(context.engine, part.keys, consistency)
         capacity = Capacity(part.table)
+        meter, projection = part.table.meter, part.projection
         items: list[Any] = []
-        for position, row in enumerate(found):
+        items_bytes = 0
+        rows: list[bytes | None] = []
+        for position in range(len(part.keys)):
+            if pace.is_over():
+                await pace.pause()
+            if position % _KEYS_AT_ONCE == 0:
+                # Not all at once, because the rest may not fit in the response.
+                keys = part.keys[position : position + _KEYS_AT_ONCE]
+                rows = await read_items(context.engine, keys, consistency_of(part.consistent))
+            row = rows[position % _KEYS_AT_ONCE]
             size = 0 if row is None else row_size(row)
-            if size > room:
+            bulk = size if row is None else max(size, len(row) // 2)
+            if bulk > room:
                 room = -1
                 left += part.request["Keys"][position:]
                 break
             units = read_units(size, consistent=part.consistent)
-            if part.table.meter is not None:
+            if meter is not None:
                 key = part.keys[position][2]
                 refusal = refuse_read(scope, part.table, None, key)
                 if refusal is not None:
@@ -97,12 +130,13 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                     left.append(part.request["Keys"][position])
                     continue
                 charge_read(scope, part.table, None, key, units)
-            room -= size
+            room -= bulk
             capacity.table_units += units
             accepted += 1
             if row is not None:
-                items.append(_shown(row, part.projection))
-                scope.note_rows(1, size, 1, size)
+                items.append(splice(row) if projection is None else project(row, projection))
+                items_bytes += size
+        scope.note_rows(len(items), items_bytes, len(items), items_bytes)
         if left:
             response["UnprocessedKeys"][part.name] = {**part.request, "Keys": left}
         response["Responses"][part.name] = items
@@ -124,23 +158,27 @@ def _settle_throttled(
         note_throttled(scope, refusal)
 
 
-def _shown(row: bytes, projection: Projection | None) -> object:
-    return splice(row) if projection is None else projection.apply(unpack_item(row))
-
-
 async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     """Put and delete items, each by itself."""
-    checked = [
-        (name, [_check_request(part) for part in parts])
-        for name, parts in request["RequestItems"].items()
-    ]
+    pace = Pace()
+    checked: list[tuple[str, list[tuple[Item, int | None]]]] = []
+    for name, parts in request["RequestItems"].items():
+        items: list[tuple[Item, int | None]] = []
+        for part in parts:
+            items.append(_check_request(part))
+            if pace.is_over():
+                await pace.pause()
+        checked.append((name, items))
     writes: list[ItemWrite] = []
-    for name, parts in checked:
+    for name, items in checked:
         table = await scope.table(name)
-        table_writes = [
-            make_delete(table, item, None) if size is None else _make_put(table, item, size)
-            for item, size in parts
-        ]
+        table_writes: list[ItemWrite] = []
+        for item, size in items:
+            table_writes.append(
+                make_delete(table, item, None) if size is None else _make_put(table, item, size)
+            )
+            if pace.is_over():
+                await pace.pause()
         if len({write.key for write in table_writes}) != len(table_writes):
             raise ValidationException(_DUPLICATES)
         writes.extend(table_writes)

@@ -10,16 +10,16 @@ from hashrange.api.items.keys import request_key
 from hashrange.api.operation import Request, Response
 from hashrange.api.recovery.time_travel import past_view
 from hashrange.api.scope import RequestScope
+from hashrange.engine.base import EVENTUAL, STRONG
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
-from hashrange.storage.items import consistency_of, item_row, read_items
+from hashrange.storage.items import item_row, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 
 
 async def get_item(scope: RequestScope, request: Request) -> Response:
     """Return the item, or nothing if there is none."""
-    context = scope.context
     table = scope.known_table(request["TableName"])
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):
@@ -39,10 +39,12 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     if table.meter is not None:
         admit_read(scope, table, None, key)
     rows = (item_row(table, key),)
-    if scope.at is None:
-        row = (await read_items(context.engine, rows, consistency_of(consistent)))[0]
-    else:
+    if scope.at is not None:
         row = (await (await past_view(scope, table, request)).read(rows))[0]
+    elif consistent:
+        row = (await read_items(scope.context.engine, rows, STRONG))[0]
+    else:
+        row = (await scope.context.engine.read(rows, EVENTUAL))[0]
     size = 0
     response: Response = {}
     if row is not None:

@@ -18,10 +18,13 @@ from hashrange.expressions.projections import Projection
 from hashrange.model.keys import item_key
 from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item
-from hashrange.storage.items import consistency_of, item_row, read_items
+from hashrange.pauses import Pace
+from hashrange.storage.items import consistency_of, item_row, project, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.reads import Page, Place, Span, read_page
 
+# Rows that are projected between two looks at the clock.
+_SHOWN_ROWS = 64
 _INVALID = "One or more parameter values were invalid: "
 
 
@@ -146,7 +149,7 @@ async def answer_page(
         fetched = await fetch_rows(context, source.table, page, arguments.filter)
     response: Response = {"Count": len(page.rows), "ScannedCount": page.scanned_count}
     if request.get("Select") != "COUNT":
-        response["Items"] = _items(page, arguments.projection)
+        response["Items"] = await _items(page, arguments.projection)
     if page.last_row is not None:
         response["LastEvaluatedKey"] = key_of(
             source.table, source.index, unpack_item(page.last_row)
@@ -180,12 +183,19 @@ def note_page(scope: RequestScope, source: Source, page: Page) -> None:
     scope.note_rows(page.scanned_count, page.scanned_bytes, len(page.rows), returned_bytes)
 
 
-def _items(page: Page, projection: Projection | None) -> list[Any]:
+async def _items(page: Page, projection: Projection | None) -> list[Any]:
     if projection is None:
         return [splice(row) for row in page.rows]
-    if page.items:
-        return [projection.apply(item) for item in page.items]
-    return [projection.apply(unpack_item(row)) for row in page.rows]
+    pace = Pace()
+    shown: list[Any] = []
+    for start in range(0, len(page.rows), _SHOWN_ROWS):
+        if page.items:
+            shown += [projection.apply(item) for item in page.items[start : start + _SHOWN_ROWS]]
+        else:
+            shown += [project(row, projection) for row in page.rows[start : start + _SHOWN_ROWS]]
+        if pace.is_over():
+            await pace.pause()
+    return shown
 
 
 async def fetch_rows(

@@ -8,6 +8,7 @@ from hashrange.api.items.item_writes import check_write, make_put
 from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.pauses import LONG_WORK_BYTES, Pace
 from hashrange.storage.layout import splice
 from hashrange.storage.transactions import write_item
 
@@ -16,6 +17,8 @@ async def put_item(scope: RequestScope, request: Request) -> Response:
     """Put the item if its condition holds; return what was there before if asked."""
     context = scope.context
     size, arguments = check_write(request, "put")
+    if size > LONG_WORK_BYTES:
+        await Pace().pause()
     table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     write = make_put(table, request["Item"], size, arguments.condition)
     if table.meter is not None:

@@ -35,6 +35,7 @@ from hashrange.errors import (
 )
 from hashrange.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.lock_steps import Outcome
@@ -59,9 +60,10 @@ class Part(Protocol[_Bound]):
     def bind(self, table: Table) -> _Bound: ...
 
 
-def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
+async def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bound]:
     """Bind every part to its table; the first that fails cancels the transaction."""
     bound: list[_Bound] = []
+    pace = Pace()
     for part, table in zip(parts, tables, strict=True):
         try:
             bound.append(part.bind(table))
@@ -69,6 +71,8 @@ def bind_all(parts: Sequence[Part[_Bound]], tables: Sequence[Table]) -> list[_Bo
             reasons = [_NO_REASON] * len(parts)
             reasons[len(bound)] = _validation_error(error)
             raise _cancelled(reasons) from None
+        if pace.is_over():
+            await pace.pause()
     return bound
 
 
@@ -107,10 +111,14 @@ async def write_all(
     try:
         outcomes = await transact(context.engine, context.catalog, writes, token, now)
     except ConflictError as error:
+        for write in writes:
+            scope.note_conflict(write.table.name)
         raise _cancelled([_CONFLICT for _ in writes]) from error
-    for outcome in outcomes or ():
+    for write, outcome in zip(writes, outcomes or (), strict=False):
         if isinstance(outcome, ThroughputError):
             note_throttled(scope, outcome)
+        elif not isinstance(outcome, (ItemOutcome, ValidationException)):
+            scope.note_conflict(write.table.name)
     return outcomes
 
 
@@ -127,6 +135,8 @@ async def read_all(
     try:
         rows = await read_transaction(context.engine, tables, keys, context.clock.now())
     except ConflictError as error:
+        for table in tables:
+            scope.note_conflict(table.name)
         raise _cancelled([_CONFLICT for _ in keys]) from error
     check_total(row_size(row) for row in rows if row is not None)
     return rows

@@ -37,8 +37,9 @@ from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
-from hashrange.storage.items import item_row
-from hashrange.storage.layout import splice, unpack_item
+from hashrange.pauses import Pace
+from hashrange.storage.items import item_row, project
+from hashrange.storage.layout import splice
 from hashrange.storage.writes import CheckWrite, ItemWrite
 
 _KINDS: dict[str, Kind] = {
@@ -108,17 +109,22 @@ class _Get:
 
     def shown(self, row: bytes) -> object:
         """Return the item, or the part of it that was asked for."""
-        return splice(row) if self.projection is None else self.projection.apply(unpack_item(row))
+        return splice(row) if self.projection is None else project(row, self.projection)
 
 
 async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
-    actions = [_Action(member) for member in request["TransactItems"]]
+    pace = Pace()
+    actions: list[_Action] = []
+    for member in request["TransactItems"]:
+        actions.append(_Action(member))
+        if pace.is_over():
+            await pace.pause()
     check_total(action.size for action in actions)
     tables = [await scope.table(action.request["TableName"]) for action in actions]
     for action, table in zip(actions, tables, strict=True):
         action.check_empty_keys(table)
-    writes = bind_all(actions, tables)
+    writes = await bind_all(actions, tables)
     outcomes = await write_all(scope, request, writes, content=request["TransactItems"])
     if outcomes is None:
         return await report_repeat(scope, request, writes)
@@ -135,10 +141,14 @@ async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
     gets = [_Get(member["Get"]) for member in request["TransactItems"]]
     tables = [await scope.table(get.request["TableName"]) for get in gets]
-    keys = bind_all(gets, tables)
+    keys = await bind_all(gets, tables)
     rows = await read_all(scope, tables, keys)
     response = report_reads(scope, request, tables, keys, rows)
-    response["Responses"] = [
-        {} if row is None else {"Item": get.shown(row)} for get, row in zip(gets, rows, strict=True)
-    ]
+    responses: list[Response] = []
+    pace = Pace()
+    for get, row in zip(gets, rows, strict=True):
+        responses.append({} if row is None else {"Item": get.shown(row)})
+        if pace.is_over():
+            await pace.pause()
+    response["Responses"] = responses
     return response

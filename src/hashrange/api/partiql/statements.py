@@ -35,6 +35,7 @@ from hashrange.expressions.partiql.statements import (
     prepare_statement,
 )
 from hashrange.model.schema import Table
+from hashrange.pauses import Pace
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, unpack_item
 from hashrange.storage.transactions import write_item
@@ -60,7 +61,10 @@ _CODES: Final = {
 
 async def execute_statement(scope: RequestScope, request: Request) -> Response:
     """Carry out one statement."""
+    pace = Pace()
     statement = prepare_statement(request["Statement"])
+    if pace.is_over():
+        await pace.pause()
     values = statement.values(request.get("Parameters", ()))
     if isinstance(statement, ExistsStatement):
         raise ValidationException(_EXISTS)
@@ -156,11 +160,14 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
     An error of a statement is reported in its place of the response.
     """
     members = [_Member(member) for member in request["Statements"]]
+    pace = Pace()
     for member in members:
         try:
             member.prepare()
         except ValidationException as error:
             member.fail(error)
+        if pace.is_over():
+            await pace.pause()
     kinds = {
         isinstance(member.statement, SelectStatement)
         for member in members
@@ -176,6 +183,8 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
                 await member.bind(scope)
             except ClientError as error:
                 member.fail(error)
+            if pace.is_over():
+                await pace.pause()
     ready = [member for member in members if member.key is not None and not member.response]
     if len({member.key for member in ready}) < len(ready):
         raise ValidationException("Provided list of item keys contains duplicates")
@@ -199,7 +208,10 @@ async def _read(
     keys = [member.key for member in members if member.key is not None]
     is_consistent = any(member.request.get("ConsistentRead", False) for member in members)
     rows = await read_items(scope.context.engine, keys, consistency_of(is_consistent))
+    pace = Pace()
     for member, row in zip(members, rows, strict=True):
+        if pace.is_over():
+            await pace.pause()
         assert member.key is not None
         refusal = refuse_read(scope, member.table, None, member.key[2])
         if refusal is not None:

@@ -42,8 +42,9 @@ from hashrange.expressions.partiql.statements import (
 )
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, Value
-from hashrange.storage.items import item_row
-from hashrange.storage.layout import splice, unpack_item
+from hashrange.pauses import Pace
+from hashrange.storage.items import item_row, project
+from hashrange.storage.layout import splice
 from hashrange.storage.lock_steps import Outcome
 from hashrange.storage.writes import ItemOutcome, ItemWrite
 
@@ -137,16 +138,17 @@ class _Read(_Member):
         assert isinstance(self.statement, SelectStatement)
         selection = self.statement.selection
         # Unlike a single SELECT, this one keeps maps and lists around what it returns.
-        return {
-            "Item": splice(row)
-            if selection is None
-            else selection.projection.apply(unpack_item(row))
-        }
+        return {"Item": splice(row) if selection is None else project(row, selection.projection)}
 
 
 async def execute_transaction(scope: RequestScope, request: Request) -> Response:
     """Carry out all statements, or none."""
-    members = [_member(*pair) for pair in enumerate(request["TransactStatements"])]
+    pace = Pace()
+    members: list[_Read | _Write] = []
+    for index, member in enumerate(request["TransactStatements"]):
+        members.append(_member(index, member))
+        if pace.is_over():
+            await pace.pause()
     reads = [member for member in members if isinstance(member, _Read)]
     writes = [member for member in members if isinstance(member, _Write)]
     if reads and writes:
@@ -174,17 +176,23 @@ async def _tables(scope: RequestScope, members: Sequence[_Member]) -> list[Table
 
 async def _read_all(scope: RequestScope, request: Request, members: list[_Read]) -> Response:
     tables = await _tables(scope, members)
-    keys = bind_all(members, tables)
+    keys = await bind_all(members, tables)
     rows = await read_all(scope, tables, keys)
     response = report_reads(scope, request, tables, keys, rows)
-    response["Responses"] = [member.shown(row) for member, row in zip(members, rows, strict=True)]
+    responses: list[dict[str, object]] = []
+    pace = Pace()
+    for member, row in zip(members, rows, strict=True):
+        responses.append(member.shown(row))
+        if pace.is_over():
+            await pace.pause()
+    response["Responses"] = responses
     return response
 
 
 async def _write_all(scope: RequestScope, request: Request, members: list[_Write]) -> Response:
     for member in members:
         check_statement(member.statement, member.values)
-    writes = bind_all(members, await _tables(scope, members))
+    writes = await bind_all(members, await _tables(scope, members))
     outcomes = await write_all(scope, request, writes, content=request["TransactStatements"])
     if outcomes is None:
         response = await report_repeat(scope, request, writes)

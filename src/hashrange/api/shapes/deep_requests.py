@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 _JSON_LEVELS_MAX: Final = 127
+# A request with more values on one level is not looked at any further.
+_VALUES_MAX: Final = 20_000
 
 
 def is_deep(request: object) -> bool:
@@ -21,7 +23,7 @@ def is_deep(request: object) -> bool:
                 below.extend(value.values())
             elif isinstance(value, list):
                 below.extend(value)
-        if not below:
+        if not below or len(below) > _VALUES_MAX:
             return False
         layer = below
     return any(isinstance(value, (dict, list)) for value in layer)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from time import perf_counter
 from typing import Final, final
 
 import apsw
@@ -22,6 +23,8 @@ from hashrange.errors import StaleVersionError
 
 BATCH_DECISIONS_MAX: Final = 512
 BATCH_BYTES_MAX: Final = 8 << 20
+# A batch is applied on the event loop; what does not fit goes into the next one.
+BATCH_SECONDS_MAX: Final = 0.02
 _UPDATE_META: Final = "UPDATE meta SET counter = ?, layout = ?, sum = ?"
 
 Waiting = tuple[Decision, "asyncio.Future[object]"]
@@ -101,7 +104,13 @@ class BatchWriter:
     def apply_waiting(self, cursor: apsw.Cursor, batch: Batch, waiting: deque[Waiting]) -> None:
         """Apply as many decisions as a batch may have, and what is written once for all of them."""
         answers = batch.answers
-        while waiting and len(answers) < BATCH_DECISIONS_MAX and batch.put_bytes < BATCH_BYTES_MAX:
+        ends_at = perf_counter() + BATCH_SECONDS_MAX
+        while (
+            waiting
+            and len(answers) < BATCH_DECISIONS_MAX
+            and batch.put_bytes < BATCH_BYTES_MAX
+            and perf_counter() < ends_at
+        ):
             entry = waiting.popleft()
             decision, future = entry
             if future.done():

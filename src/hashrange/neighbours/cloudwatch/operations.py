@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
-from hashrange.neighbours.service import Handler, Parameters, Result, Scope
+from hashrange.alarms.monitor import Monitor
+from hashrange.neighbours.cloudwatch.alarms import Alarms
+from hashrange.neighbours.cloudwatch.dashboards import Dashboards
+from hashrange.neighbours.cloudwatch.insight_rules import InsightRules
+from hashrange.neighbours.cloudwatch.metric_lists import MetricLists
+from hashrange.neighbours.cloudwatch.metric_queries import MetricQueries
+from hashrange.neighbours.cloudwatch.metric_statistics import MetricStatistics
+from hashrange.neighbours.cloudwatch.put_metric_data import PutMetricData
+from hashrange.neighbours.service import Handler
 
 
-async def list_metrics(scope: Scope, parameters: Parameters) -> Result:
-    """Return the metrics that match; none are recorded yet, so no filter finds any."""
-    return {"Metrics": []}
-
-
-OPERATIONS: Final[Mapping[str, Handler]] = {"ListMetrics": list_metrics}
+def make_operations(monitor: Monitor) -> Mapping[str, Handler]:
+    """Return all operations by name."""
+    found: dict[str, Handler] = {}
+    for part in (
+        Alarms(monitor.alarms, monitor.evaluator),
+        Dashboards(monitor.documents),
+        InsightRules(monitor.insights),
+        MetricLists(monitor.metrics),
+        MetricQueries(monitor.metrics),
+        MetricStatistics(monitor.metrics),
+        PutMetricData(monitor.metrics),
+    ):
+        found.update(part.operations())
+    return found

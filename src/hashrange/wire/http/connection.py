@@ -39,8 +39,10 @@ from hashrange.wire.http.messages import (
 from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
 from hashrange.wire.http.stream_sink import StreamSink
+from hashrange.wire.http.suspension import resume_after
 
 if TYPE_CHECKING:
+    from hashrange.wire.http.head_cache import Frame
     from hashrange.wire.http.server import Server
 
 # The result of `next` for a coroutine that has ended; cheaper than catching StopIteration.
@@ -79,6 +81,7 @@ class Connection:
         "_answering",
         "_backlog",
         "_body",
+        "_frame",
         "_header_bytes",
         "_headers",
         "_is_at_start",
@@ -113,8 +116,9 @@ class Connection:
         # The request being answered, and its suspended handler.
         self._answered: HttpRequest | None = None
         self._answering: Iterator[Any] | None = None
-        # Whether the next bytes begin a request.
+        # Whether the next bytes begin a request, and how the last one began.
         self._is_at_start = True
+        self._frame: Frame | None = None
         # Whether the client does not read its responses.
         self.is_choked = False
         self._is_fresh = False
@@ -151,13 +155,14 @@ class Connection:
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        stream: asyncio.Transport = transport  # type: ignore[assignment]  # always
+        self._transport = stream
         address = transport.get_extra_info("peername")
         is_secure = transport.get_extra_info("sslcontext") is not None
-        sink = StreamSink(self, self._transport, self._turn)
+        sink = StreamSink(self, stream, self._turn)
         self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink)
         if not self._server.admit(self):
-            transport.abort()  # type: ignore[attr-defined]  # as above
+            stream.abort()
         self._is_surplus = self._server.has_surplus
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -187,7 +192,7 @@ class Connection:
 
     def data_received(self, data: bytes) -> None:
         server = self._server
-        request = server.head_cache.recall(data) if self._is_at_start else None
+        request = server.head_cache.recall(data, self._frame) if self._is_at_start else None
         if (
             request is None
             or server.buffered_bytes + len(request.body) > server.bounds.buffered_bytes_max
@@ -196,6 +201,7 @@ class Connection:
         else:
             server.buffered_bytes += len(request.body)
             self.since = server.now
+            self._frame = request.head.frame
             self._waiting.append(request)
         if self._waiting and self._answering is None and not self.is_choked:
             self._queue()
@@ -423,7 +429,7 @@ class Connection:
             self._answered = request
             self._answering = answering
             server.in_flight += 1
-            self._wait_for(awaited)
+            resume_after(self._server.loop, awaited, self._resume)
             return
         if not waiting and (
             self._is_paused or self._backlog or self._wants_continue or self._is_half_closed
@@ -451,15 +457,6 @@ class Connection:
         if self._is_half_closed:
             transport.close()
 
-    def _wait_for(self, awaited: Any) -> None:
-        if awaited is None:
-            # The handler yielded with sleep(0).
-            self._server.loop.call_soon(self._resume)
-        else:
-            # As asyncio.Task does: acknowledges that the future was yielded to its waiter.
-            awaited._asyncio_future_blocking = False
-            awaited.add_done_callback(self._resume)
-
     def _resume(self, _: object = None) -> None:
         request, answering = self._answered, self._answering
         assert request is not None
@@ -473,7 +470,7 @@ class Connection:
             self.abort()
             raise
         if awaited is not _DONE:
-            self._wait_for(awaited)
+            resume_after(self._server.loop, awaited, self._resume)
             return
         self._answered = None
         self._answering = None

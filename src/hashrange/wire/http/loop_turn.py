@@ -12,6 +12,8 @@ from typing import Final, Protocol, final
 
 # Enough for many small responses; larger ones need not wait for each other.
 _HELD_BYTES_MAX: Final = 64 * 1024
+# How long requests are answered before responses are sent and sockets read.
+_TURN_SECONDS_MAX: Final = 0.01
 
 
 class Answering(Protocol):
@@ -73,7 +75,12 @@ class LoopTurn:
         ready = self._ready
         self._ready = []
         try:
-            for connection in ready:
+            ends_at = self._loop.time() + _TURN_SECONDS_MAX
+            for position, connection in enumerate(ready):
+                if self._loop.time() > ends_at:
+                    # The rest is answered after the sockets were read.
+                    self._ready = ready[position:] + self._ready
+                    break
                 try:
                     connection.answer_waiting()
                 except Exception as error:  # noqa: BLE001  # others wait for their answers

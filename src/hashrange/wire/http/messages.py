@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from hashrange.api.scope import IN_PROCESS
+
+if TYPE_CHECKING:
+    from hashrange.wire.http.head_cache import Frame
 
 Headers = dict[bytes, bytes]
 """Header names in lower case."""
@@ -50,6 +53,7 @@ class Head:
         "authorization_start",
         "body_bytes",
         "content_type",
+        "frame",
         "headers",
         "is_call",
         "is_encoded",
@@ -88,7 +92,8 @@ class Head:
         self.at = headers.get(b"x-hashrange-at", b"")
         # What the verifier of signatures remembers for requests that share this head.
         self.signing: object = None
-        # The length of the bodies of requests that share this head.
+        # Where the head is cached, and the length of the bodies of requests that share it.
+        self.frame: Frame | None = None
         self.body_bytes = 0
 
 

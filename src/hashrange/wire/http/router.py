@@ -20,6 +20,7 @@ from hashrange.wire.neighbour_codec import NeighbourCodec, find_call
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.protocols.rest_json import RestJson
 from hashrange.wire.protocols.target_json import TargetJson
+from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 
 _PREFLIGHT_SECONDS: Final = 172800
@@ -38,6 +39,7 @@ class Router:
         neighbours: Neighbours,
         visitors: Visitors,
         bounds: Bounds,
+        scrapes: Scrapes | None = None,
     ) -> None:
         self.writer = ResponseWriter()
         # Set while the server stops, so that clients go elsewhere.
@@ -48,6 +50,7 @@ class Router:
         self._pipeline = pipeline
         self._neighbours = neighbours
         self._visitors = visitors
+        self._scrapes = scrapes
         self._json = TargetJson(by_protocol["json"], bounds.body_bytes_max)
         self._rest = RestJson(by_protocol["rest-json"])
 
@@ -88,14 +91,17 @@ class Router:
             answer = request.refusal
         elif self._rest.owns(request.head.url):
             answer = await self._pipeline.answer(request, self._rest, request_id)
+        elif self._scrapes is not None and _is_scrape(request):
+            answer = await self._scrapes.answer(request)
         else:
             answer = self._other(request)
         self._render(request_id, request, answer)
 
     def _render(self, request_id: bytes, request: HttpRequest, answer: HttpAnswer) -> None:
+        head = request.head
         body, extra = answer.body, answer.extra
         if len(body) > PLAIN_BYTES_MAX:
-            accepted = request.head.headers.get(b"accept-encoding")
+            accepted = head.headers.get(b"accept-encoding")
             if accepted is not None:
                 body, line = encode_body(accepted, body)
                 extra += line
@@ -106,12 +112,10 @@ class Router:
             answer.content_type,
             extra,
             closing=self.is_stopping or not request.keep_alive,
-            reader=request.head.reader,
+            reader=head.reader,
             body_bytes=answer.length,
         )
-        request.response = (
-            response.removesuffix(body) if request.head.method == b"HEAD" else response
-        )
+        request.response = response.removesuffix(body) if head.method == b"HEAD" else response
 
     def _other(self, request: HttpRequest) -> HttpAnswer:
         path = request.head.url.partition(b"?")[0]
@@ -146,6 +150,11 @@ async def _send_pieces(request: HttpRequest, pieces: AsyncIterator[bytes]) -> No
         # The head promised more; only the end of the connection can tell that it does not come.
         sink.abort()
         raise
+
+
+def _is_scrape(request: HttpRequest) -> bool:
+    head = request.head
+    return head.method == b"GET" and head.url.partition(b"?")[0] == b"/metrics"
 
 
 def _preflight(request: HttpRequest) -> HttpAnswer:

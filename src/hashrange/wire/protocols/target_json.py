@@ -5,8 +5,8 @@ Errors are documents with a `__type`. The answer has the content type of the req
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import final
+from collections.abc import Awaitable, Iterable
+from typing import Final, final
 
 from hashrange.api.operation import Operation, Request, Response, Service
 from hashrange.api.scope import RequestScope
@@ -14,7 +14,14 @@ from hashrange.errors import ClientError, UnknownOperationException
 from hashrange.limits import REQUEST_BODY_BYTES_MAX
 from hashrange.wire.http.content_encoding import decode_body
 from hashrange.wire.http.messages import PLAIN_JSON, TOO_LARGE, HttpAnswer, HttpRequest
+from hashrange.wire.protocols.bulk_numbers import settle_numbers
 from hashrange.wire.protocols.json_codec import BodyTooLargeError, decode, encode
+from hashrange.wire.protocols.large_json import decode_large
+
+# Larger bodies are decoded in slices.
+_SMALL_BYTES_MAX: Final = 64 * 1024
+# With more values than that, some of their checks are done in slices, too.
+_FEW_VALUES_MAX: Final = 5000
 
 
 @final
@@ -31,32 +38,35 @@ class TargetJson:
             for name, operation in service.operations.items()
         }
 
-    def decode(self, request: HttpRequest, scope: RequestScope) -> tuple[Operation, Request | None]:
+    def decode(
+        self, request: HttpRequest, scope: RequestScope
+    ) -> tuple[Operation, Request | None] | Awaitable[tuple[Operation, Request | None]]:
         """Return the operation and its parameters; unreadable bodies are reported first."""
         head = request.head
-        operation = self._find(head.target, scope)
-        body = self._inflate(request) if head.is_encoded else request.body
-        parameters = decode(body) if body else None
-        if operation is None:
-            raise UnknownOperationException
+        try:
+            operation = self._find(head.target, scope)
+        finally:
+            body = self._inflate(request) if head.is_encoded else request.body
+            is_small = len(body) <= _SMALL_BYTES_MAX
+            # An error raised here takes the place of an unknown operation.
+            parameters = decode(body) if body and is_small else None
+        if not is_small:
+            return _decode_large(operation, body)
         return operation, parameters
-
-    def _find(self, target: bytes, scope: RequestScope) -> Operation | None:
-        operation = self._operations.get(target)
-        if operation is not None:
-            scope.service = operation.service.name
-            scope.operation = operation.name
-        else:
-            scope.service = ""
-            scope.operation = target.rpartition(b".")[2].decode("latin-1")
-        return operation
 
     def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
         """Return the service that a request has to be signed for; unknown ones are refused."""
-        operation = self._find(request.head.target, scope)
+        return self._find(request.head.target, scope).service.signing_name
+
+    def _find(self, target: bytes, scope: RequestScope) -> Operation:
+        operation = self._operations.get(target)
         if operation is None:
+            scope.service = ""
+            scope.operation = target.rpartition(b".")[2].decode("latin-1")
             raise UnknownOperationException
-        return operation.service.signing_name
+        scope.service = operation.service.name
+        scope.operation = operation.name
+        return operation
 
     def encode(self, request: HttpRequest, scope: RequestScope, response: Response) -> HttpAnswer:
         """Return the answer of an operation that succeeded."""
@@ -75,3 +85,10 @@ class TargetJson:
     def _inflate(self, request: HttpRequest) -> bytes:
         coding = request.headers.get(b"content-encoding", b"")
         return decode_body(coding, request.body, self._body_bytes_max)
+
+
+async def _decode_large(operation: Operation, body: bytes) -> tuple[Operation, Request]:
+    parameters = await decode_large(body)
+    if body.count(b",") > _FEW_VALUES_MAX:
+        await settle_numbers(parameters)
+    return operation, parameters

@@ -9,13 +9,20 @@ from hashrange.api.access.identity_rows import FREE
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.errors import AccessDeniedException
 from hashrange.neighbours.registry import make_services
+from hashrange.neighbours.s3 import s3_service
 from hashrange.objects.folder import FolderStore
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
 from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
-from tests.harness.identities import identity_store
+from tests.harness.identities import identity_store, key_store
+from tests.harness.monitors import make_monitor
+from tests.harness.scaling import scaling_service
 
-SERVICES = make_services(identity_store(), FolderStore(Path("nowhere")))
+SERVICES = (
+    *make_services(identity_store(), key_store(), make_monitor()),
+    scaling_service(),
+    s3_service(FolderStore(Path("nowhere"))),
+)
 OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
 # It weighs policies itself, together with the role's trust policy.
 WEIGHING = {("sts", "AssumeRole")}

@@ -54,6 +54,7 @@ def requests(site):
         "DescribeLimits": {},
         "DescribeStream": stream,
         "DescribeTable": NAMED,
+        "DescribeTableReplicaAutoScaling": NAMED,
         "DescribeTimeToLive": NAMED,
         "ExecuteStatement": {"Statement": f"SELECT * FROM games {WHERE}"},
         "ExecuteTransaction": {
@@ -101,6 +102,7 @@ def requests(site):
         },
         "UpdateItem": KEYED,
         "UpdateTable": {**NAMED, "DeletionProtectionEnabled": True},
+        "UpdateTableReplicaAutoScaling": NAMED,
         "UpdateTimeToLive": {
             **NAMED,
             "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},

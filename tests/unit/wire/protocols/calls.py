@@ -1,6 +1,6 @@
 """Requests as clients send them, and calls of them, for tests of codecs and routes."""
 
-from hashrange.neighbours.cloudwatch import SERVICE as CLOUDWATCH
+from hashrange.neighbours.cloudwatch import cloudwatch_service
 from hashrange.neighbours.service import Service
 from hashrange.neighbours.sts import sts_service
 from hashrange.wire.http.messages import Head, HttpRequest
@@ -8,6 +8,7 @@ from hashrange.wire.protocols.codec import Call
 from hashrange.wire.protocols.codecs import CODECS
 from hashrange.wire.protocols.service_models import ServiceModels
 from tests.harness.identities import identity_store
+from tests.harness.monitors import make_monitor
 
 MODELS = ServiceModels()
 S3 = Service("s3", dict, api_version="2006-03-01", rest="rest-xml")
@@ -16,6 +17,7 @@ LAMBDA = Service("lambda", dict, api_version="2015-03-31", rest="rest-json")
 IAM = Service("iam", dict, api_version="2010-05-08")
 SNS = Service("sns", dict, api_version="2010-03-31")
 STS = sts_service(identity_store())
+CLOUDWATCH = cloudwatch_service(make_monitor())
 SERVICES = {service.name: service for service in (CLOUDWATCH, IAM, KMS, LAMBDA, S3, SNS, STS)}
 
 

@@ -1,0 +1,1 @@
+"""Alarms on metrics, topics, and what is sent when something happens."""

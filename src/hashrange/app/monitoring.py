@@ -1,0 +1,129 @@
+"""Composes what measures and watches a server: metrics, alarms and their actions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final, final
+
+from hashrange.alarms.monitor import Monitor
+from hashrange.app.database import Database
+from hashrange.clock import Clock
+from hashrange.config import Settings
+from hashrange.engine.base import Engine
+from hashrange.metrics.buffer import MetricBuffer
+from hashrange.metrics.insight_reports import InsightReports
+from hashrange.metrics.insights import InsightStore
+from hashrange.metrics.reader import Metrics
+from hashrange.metrics.series import DYNAMODB, make_series
+from hashrange.metrics.store import MetricStore
+from hashrange.services.background import Service
+from hashrange.services.deliveries import Deliveries
+from hashrange.services.metric_upkeep import MetricUpkeep
+from hashrange.services.triggers.functions import Functions
+from hashrange.services.triggers.targets import Surroundings
+from hashrange.wire.recorders.key_access import KeyAccess
+from hashrange.wire.recorders.request_metrics import RequestMetrics
+from hashrange.wire.recorders.slow_requests import SlowRequests
+from hashrange.wire.stages import Recorder
+
+_ALARMS_IDLE_SECONDS: Final = 1.0
+_DELIVERIES_IDLE_SECONDS: Final = 0.25
+_UPKEEP_IDLE_SECONDS: Final = 1.0
+_UPKEEP_BUSY_SECONDS: Final = 0.01
+
+
+def slow_recorders(settings: Settings) -> list[Recorder]:
+    """Return the log of slow and wasteful requests, if one of its thresholds is set."""
+    if not settings.slow_request_ms and not settings.wasteful_ratio:
+        return []
+    return [SlowRequests(settings.slow_request_ms / 1000, settings.wasteful_ratio)]
+
+
+@final
+class Monitoring:
+    """The metrics of one process, and the watch over those of all; measures nothing if not `is_on`.
+
+    It is made before the database, whose requests it records, and completed with `watch`.
+    """
+
+    monitor: Monitor
+    deliveries: Deliveries
+    upkeep: MetricUpkeep
+    _functions: Functions
+
+    def __init__(self, engine: Engine, clock: Clock, *, is_on: bool) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._is_on = is_on
+        self._store = MetricStore(engine)
+        self._insights = InsightStore(engine)
+        self.buffer = MetricBuffer(self._store, clock)
+        self.recorders: list[Recorder] = []
+        if is_on:
+            keys = KeyAccess(self._insights)
+            self.buffer.add_writer(keys.flush)
+            self.recorders.append(RequestMetrics(clock, self.buffer, keys, engine))
+        self._writing: asyncio.Task[None] | None = None
+
+    def watch(self, database: Database, address: str) -> Monitor:
+        """Watch a database; its background work comes to include alarms and deliveries."""
+        metrics = Metrics(self._store, self.buffer, database.catalog, self._clock)
+        reports = InsightReports(self._insights, self.buffer, database.catalog)
+        monitor = Monitor(metrics, reports, self._engine, self._clock, address)
+        self.monitor = monitor
+        surroundings = Surroundings(f"http://{address}" if address else None, os.environ)
+        self._functions = Functions(database.trigger_store, surroundings)
+        self.deliveries = Deliveries(
+            monitor.documents, monitor.alarms, monitor.topics, self._functions, self._clock
+        )
+        self.upkeep = MetricUpkeep(
+            (self._store, self._insights),
+            self.buffer,
+            database.catalog,
+            monitor.alarms,
+            self._clock,
+        )
+        if self._is_on:
+            database.count_expired(self._count_expired)
+            database.add_services(
+                Service(
+                    "keeping metrics",
+                    self.upkeep.step,
+                    idle_seconds=_UPKEEP_IDLE_SECONDS,
+                    busy_seconds=_UPKEEP_BUSY_SECONDS,
+                )
+            )
+        database.add_services(
+            Service("evaluating alarms", monitor.evaluator.step, idle_seconds=_ALARMS_IDLE_SECONDS),
+            Service(
+                "delivering messages", self.deliveries.step, idle_seconds=_DELIVERIES_IDLE_SECONDS
+            ),
+        )
+        return monitor
+
+    def _count_expired(self, account: str, region: str, table: str, count: int) -> None:
+        name = "TimeToLiveDeletedItemCount"
+        self.buffer.count(
+            make_series(account, region, DYNAMODB, name, {"TableName": table}), float(count)
+        )
+
+    def start(self) -> None:
+        """Begin to write what is measured, which every process does for itself."""
+        self._writing = asyncio.create_task(self.buffer.run())
+
+    async def do_due_work(self) -> None:
+        """Do the background work that is due by the clock."""
+        while self._is_on and await self.upkeep.step():
+            pass
+        await self.monitor.evaluator.step()
+        while await self.deliveries.step():
+            pass
+
+    async def stop(self) -> None:
+        """Write what is left."""
+        if self._writing is not None:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+            await self.buffer.flush()
+            await self._functions.close()

@@ -1,0 +1,1 @@
+"""Fault injection for tests of applications: rules, their store, and stale reads."""

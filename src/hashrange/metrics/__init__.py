@@ -1,0 +1,1 @@
+"""Metrics: what is measured, kept on the engine and read back as CloudWatch does."""

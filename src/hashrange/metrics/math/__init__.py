@@ -1,0 +1,1 @@
+"""Metric math: expressions on metrics."""

@@ -1,0 +1,103 @@
+"""Long work in slices, so that other requests are answered between them.
+
+Work on the event loop asks `Pace.is_over` between its steps and then awaits `Pace.pause`. The
+*lane* of an event loop resumes one paused coroutine in each turn of the loop. However many requests
+work for long, the others wait for one slice of one of them, not for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import perf_counter
+from typing import Final, final
+
+SLICE_SECONDS: Final = 0.004
+"""How long a request may work before it pauses; one step may take it beyond that."""
+
+LONG_WORK_BYTES: Final = 64 * 1024
+"""Values of this size are worth a pause between two walks over them."""
+
+
+@final
+class Lane:
+    """The coroutines of one event loop that wait for their next slice."""
+
+    __slots__ = ("_is_taken", "_waiting", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        # Whether the slice of this turn of the loop is taken.
+        self._is_taken = False
+
+    def enter(self) -> bool:
+        """Take the slice of this turn; False if it is taken, or others wait for one."""
+        if self._is_taken:
+            return False
+        self._is_taken = True
+        self.loop.call_soon(self._next)
+        return True
+
+    def queue(self) -> asyncio.Future[None]:
+        """Return a future that is done when the slice of a later turn is free."""
+        future = self.loop.create_future()
+        self._waiting.append(future)
+        self.enter()
+        return future
+
+    def _next(self) -> None:
+        waiting = self._waiting
+        while waiting:
+            future = waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+                self.loop.call_soon(self._next)
+                return
+        self._is_taken = False
+
+
+_lane: Lane | None = None
+
+
+def _running_lane() -> Lane | None:
+    """Return the lane of the running loop, None without one, as in-process databases are.
+
+    There is one loop per process, except in tests.
+    """
+    global _lane
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    if _lane is None or _lane.loop is not loop:
+        _lane = Lane(loop)
+    return _lane
+
+
+async def enter_lane() -> None:
+    """Wait until the slice of a turn is free; call it before work that is known to be long."""
+    lane = _running_lane()
+    if lane is not None and not lane.enter():
+        await lane.queue()
+
+
+@final
+class Pace:
+    """Measures the slice of one piece of long work."""
+
+    __slots__ = ("_began",)
+
+    def __init__(self) -> None:
+        self._began = perf_counter()
+
+    def is_over(self) -> bool:
+        """Tell whether the slice is used up."""
+        return perf_counter() - self._began > SLICE_SECONDS
+
+    async def pause(self) -> None:
+        """Let others go first, then begin another slice."""
+        lane = _running_lane()
+        if lane is not None:
+            await lane.queue()
+        self._began = perf_counter()

@@ -1,0 +1,1 @@
+"""Automatic scaling of provisioned capacity: its rules, what is registered, and the worker."""

@@ -1,0 +1,1 @@
+"""Recorders: what becomes of requests that were answered."""

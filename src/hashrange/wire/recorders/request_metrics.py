@@ -1,0 +1,325 @@
+"""The recorder of metrics: counts, latency, units and errors of every request to the database.
+
+The hot path appends to two lists of the cell of an operation on a table. A cell is folded into
+samples when its lists are full, when the minute ends and when samples are written.
+
+A request belongs to the minute in which it ended. The clock is asked when a minute has passed by
+the machine's steady clock; a virtual clock is asked for each request, as it may be moved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter
+from typing import Final, final
+
+from hashrange.api.scope import NOBODY, Consumed, RequestScope
+from hashrange.clock import Clock, SystemClock
+from hashrange.engine.base import Engine
+from hashrange.limits import METRIC_CELLS_MAX
+from hashrange.metrics.buffer import MetricBuffer
+from hashrange.metrics.series import DYNAMODB, INTERNAL, Series, make_series
+from hashrange.metrics.store import MINUTE
+from hashrange.storage.catalog import Catalog
+from hashrange.wire.recorders.key_access import KeyAccess
+
+_PENDING_MAX: Final = 512
+_SERVICES: Final = ("dynamodb", "dynamodbstreams")
+_ROW_COUNTERS: Final = frozenset({"Query", "Scan", "ExecuteStatement"})
+_STREAM_READ: Final = "GetRecords"
+# The values of the dimension Operation, as on AWS: operations on tables themselves have no metrics.
+_MEASURED: Final = frozenset(
+    {
+        *("PutItem", "DeleteItem", "UpdateItem", "GetItem", "Query", "Scan", _STREAM_READ),
+        *("BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems"),
+        *("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"),
+    }
+)
+_CONDITION_FAILED: Final = frozenset({"ConditionalCheckFailedException", "DuplicateItemException"})
+_CONFLICT: Final = "TransactionConflictException"
+_THROTTLED: Final = frozenset(
+    {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
+)
+_UNITS: Final = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+_UNKNOWN: Final = "UnknownOperationException"
+_INSIGHTS_SET: Final = "UpdateContributorInsights"
+_NEVER: Final = float("-inf")
+
+Place = tuple[str, str, str]
+"""Account, region and name of a table."""
+
+
+def _place_of(arn: str) -> Place | None:
+    """Return the table of the ARN of a table, an index or a stream."""
+    parts = arn.split(":", 5)
+    if len(parts) < 6 or not parts[5].startswith("table/"):
+        return None
+    return parts[4], parts[3], parts[5].split("/", 2)[1]
+
+
+def reason_metric(reason: str) -> str:
+    """Return the metric of a throttling reason, such as TableReadKeyRangeThroughputExceeded."""
+    kind = reason.removeprefix("Table").removeprefix("Index").removesuffix("Exceeded")
+    return f"{kind}ThrottleEvents"
+
+
+@final
+class _Cell:
+    """Requests of one operation on one table that succeeded and are not folded yet."""
+
+    __slots__ = (
+        "catalog",
+        "consumed",
+        "counts_rows",
+        "durations",
+        "insights",
+        "latency",
+        "place",
+        "returned",
+    )
+
+    def __init__(self, operation: str, place: Place, label: str, catalog: Catalog) -> None:
+        dimensions = {"TableName": place[2], "Operation": operation}
+        if label:
+            dimensions["StreamLabel"] = label
+        self.place = place
+        self.catalog = catalog
+        # The table, if its keys are counted.
+        table = catalog.known_table(*place)
+        self.insights = table if table is not None and table.insights else None
+        self.latency = _table_series("SuccessfulRequestLatency", place, dimensions)
+        self.counts_rows = operation in _ROW_COUNTERS or operation == _STREAM_READ
+        self.durations: list[float] = []
+        self.consumed: list[Consumed] = []
+        self.returned: list[tuple[int, int, int]] = []
+
+
+def _table_series(name: str, place: Place, dimensions: dict[str, str]) -> Series:
+    return make_series(place[0], place[1], DYNAMODB, name, dimensions)
+
+
+@final
+class RequestMetrics:
+    """Records the metrics of requests; one per process."""
+
+    def __init__(self, clock: Clock, buffer: MetricBuffer, keys: KeyAccess, engine: Engine) -> None:
+        self._clock = clock
+        self._buffer = buffer
+        self._keys = keys
+        self._engine = engine
+        self._counter = engine.counter()
+        self._is_steady = isinstance(clock, SystemClock)
+        self._cells: dict[tuple[str, str], _Cell] = {}
+        self._unit_series: dict[tuple[Place, str | None, int], Series] = {}
+        self._until = _NEVER
+        self._minute = self._now_minute()
+        buffer.add_source(self.collect)
+
+    def record(self, scope: RequestScope) -> None:
+        """Take note of a request that was answered."""
+        if scope.ended >= self._until:
+            self._turn()
+        resources = scope.resources
+        if scope.status == 200 and len(resources) == 1 and len(scope.consumed) < 2:
+            cell = self._cells.get((scope.operation, resources[0]))
+            if cell is None:
+                cell = self._add_cell(scope, resources[0])
+                if cell is None:
+                    return
+            cell.durations.append(scope.ended - scope.started)
+            cell.consumed += scope.consumed
+            if cell.counts_rows:
+                cell.returned.append(
+                    (scope.returned_count, scope.returned_bytes, scope.examined_count)
+                )
+            if len(cell.durations) >= _PENDING_MAX:
+                self._fold(cell)
+            if cell.insights is not None:
+                self._keys.note(scope, cell.insights, self._minute)
+            if scope.throttles:
+                self._note_throttles(scope)
+        elif scope.service in _SERVICES:
+            self._record_rest(scope)
+
+    def _now_minute(self) -> int:
+        now = int(self._clock.now())
+        return now - now % MINUTE
+
+    def _turn(self) -> None:
+        """Begin another minute if it is time."""
+        now = self._clock.now()
+        minute = int(now) - int(now) % MINUTE
+        if self._is_steady:
+            self._until = perf_counter() + max(0.0, minute + MINUTE - now)
+        if minute != self._minute:
+            self.collect()
+            self._minute = minute
+
+    def collect(self) -> None:
+        """Move everything that was recorded to the buffer."""
+        for cell in self._cells.values():
+            if cell.durations or cell.consumed:
+                self._fold(cell)
+        counter = self._engine.counter()
+        if len(self._cells) >= METRIC_CELLS_MAX or counter != self._counter:
+            # A table may have changed, and with it whether its keys are counted.
+            self._cells.clear()
+            self._counter = counter
+
+    def _add_cell(self, scope: RequestScope, arn: str) -> _Cell | None:
+        operation = scope.operation
+        place = _place_of(arn)
+        if place is None or operation not in _MEASURED:
+            if operation == _INSIGHTS_SET:
+                self.collect()
+            return None
+        if len(self._cells) >= METRIC_CELLS_MAX:
+            self.collect()
+        label = arn.partition("/stream/")[2] if operation == _STREAM_READ else ""
+        cell = self._cells[(operation, arn)] = _Cell(operation, place, label, scope.context.catalog)
+        return cell
+
+    def _fold(self, cell: _Cell) -> None:
+        """Move what a cell holds to the buffer."""
+        buffer, minute = self._buffer, self._minute
+        if cell.durations:
+            samples = buffer.samples(cell.latency, minute, "Milliseconds")
+            samples.add_all(cell.durations, 1000.0)
+            cell.durations.clear()
+        if cell.consumed:
+            self._fold_consumed(cell.catalog, cell.place, cell.consumed)
+            cell.consumed.clear()
+        if cell.returned:
+            self._fold_rows(cell)
+            cell.returned.clear()
+
+    def _fold_consumed(self, catalog: Catalog, place: Place, consumed: list[Consumed]) -> None:
+        for (_, index, reads, writes), count in Counter(consumed).items():
+            for kind, units in enumerate((reads, writes)):
+                if units:
+                    series = self._series_of_units(catalog, place, index, kind)
+                    self._buffer.samples(series, self._minute, "Count").add(units, count)
+
+    def _series_of_units(
+        self, catalog: Catalog, place: Place, index: str | None, kind: int
+    ) -> Series:
+        """Return the metric of consumed units; those of local indexes are the table's own."""
+        key = (place, index, kind)
+        series = self._unit_series.get(key)
+        if series is None:
+            dimensions = {"TableName": place[2]}
+            if index is not None:
+                table = catalog.known_table(*place)
+                found = None if table is None else table.by_name.get(index)
+                if found is None or found.is_global:
+                    dimensions["GlobalSecondaryIndexName"] = index
+            series = _table_series(_UNITS[kind], place, dimensions)
+            if len(self._unit_series) >= METRIC_CELLS_MAX:
+                self._unit_series.clear()
+            self._unit_series[key] = series
+        return series
+
+    def _fold_rows(self, cell: _Cell) -> None:
+        account, region, _, _, dimensions = cell.latency
+        is_stream = len(dimensions) == 3
+        wanted = [
+            (DYNAMODB, "ReturnedRecordsCount" if is_stream else "ReturnedItemCount", 0, "Count"),
+            (INTERNAL, "ExaminedItemCount", 2, "Count"),
+        ]
+        if is_stream:
+            wanted[1] = (DYNAMODB, "ReturnedBytes", 1, "Bytes")
+        for namespace, name, column, unit in wanted:
+            series = Series(account, region, namespace, name, dimensions)
+            samples = self._buffer.samples(series, self._minute, unit)
+            for row, count in Counter(cell.returned).items():
+                samples.add(float(row[column]), count)
+
+    def _record_rest(self, scope: RequestScope) -> None:
+        """Record a request that failed, or one with several tables or indexes."""
+        places = _places(scope)
+        for place in places if scope.operation in _MEASURED else ():
+            own = [units for units in scope.consumed if units[0] == place[2]]
+            if scope.status == 200:
+                cell = self._table_cell(scope, place)
+                cell.durations.append(scope.ended - scope.started)
+                cell.consumed += own
+                if cell.counts_rows:
+                    cell.returned.append(
+                        (scope.returned_count, scope.returned_bytes, scope.examined_count)
+                    )
+                if len(cell.durations) >= _PENDING_MAX:
+                    self._fold(cell)
+            table = scope.context.catalog.known_table(*place)
+            if table is not None and table.insights:
+                self._keys.note(scope, table, self._minute)
+            if scope.status != 200 and own:
+                self._fold_consumed(scope.context.catalog, place, own)
+        if scope.status != 200:
+            self._record_failure(scope, places)
+        if scope.throttles:
+            self._note_throttles(scope)
+        for name, count in Counter(scope.conflicts).items():
+            self._count_conflicts(scope, name, count)
+
+    def _table_cell(self, scope: RequestScope, place: Place) -> _Cell:
+        key = (scope.operation, f"arn:aws:dynamodb:{place[1]}:{place[0]}:table/{place[2]}")
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = _Cell(scope.operation, place, "", scope.context.catalog)
+        return cell
+
+    def _record_failure(self, scope: RequestScope, places: list[Place]) -> None:
+        caller = scope.caller
+        if caller is NOBODY:
+            return
+        error = scope.error
+        for place in places:
+            table = {"TableName": place[2]}
+            with_operation = {**table, "Operation": scope.operation}
+            if error in _CONDITION_FAILED:
+                self._count("ConditionalCheckFailedRequests", place, table)
+            elif error in _THROTTLED or scope.throttles:
+                self._count("ThrottledRequests", place, with_operation)
+            elif scope.status >= 500:
+                self._count("SystemErrors", place, with_operation)
+            if error == _CONFLICT:
+                self._count("TransactionConflict", place, table)
+        if scope.status < 500 and error not in _CONDITION_FAILED and error not in _THROTTLED:
+            self._count("UserErrors", (*caller.world, ""), {})
+        # A name that no operation has is the client's own, of which there may be any number.
+        is_known = error != _UNKNOWN
+        refusal = {"Operation": scope.operation if is_known else "unknown", "Error": error}
+        self._buffer.count(
+            make_series(caller.account, caller.region, INTERNAL, "RefusedRequests", refusal)
+        )
+
+    def _count(
+        self, name: str, place: Place, dimensions: dict[str, str], amount: float = 1.0
+    ) -> None:
+        series = _table_series(name, place, dimensions)
+        self._buffer.samples(series, self._minute, "Count").add(amount)
+
+    def _note_throttles(self, scope: RequestScope) -> None:
+        for table, index, reason in scope.throttles:
+            place = (*scope.caller.world, table)
+            dimensions = {"TableName": table}
+            if index is not None:
+                dimensions["GlobalSecondaryIndexName"] = index
+            kind = "Read" if "Read" in reason else "Write"
+            self._count(f"{kind}ThrottleEvents", place, dimensions)
+            self._count(reason_metric(reason), place, dimensions)
+
+    def _count_conflicts(self, scope: RequestScope, table: str, count: int) -> None:
+        """Count the items of a table that a transaction could not lock, as one sample."""
+        place = (*scope.caller.world, table)
+        self._count("TransactionConflict", place, {"TableName": table}, count)
+
+
+def _places(scope: RequestScope) -> list[Place]:
+    """Return the tables that a request used, each once."""
+    found: dict[Place, None] = {}
+    for arn in scope.resources:
+        place = _place_of(arn)
+        if place is not None:
+            found[place] = None
+    return list(found)
