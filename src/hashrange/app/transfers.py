@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -63,11 +65,10 @@ class _TemporaryFolder:
     """A folder that is made when it is needed and deleted with this object."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def __call__(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="hashrange-", ignore_cleanup_errors=True
-            )
-        return Path(self._folder.name)
+            self._folder = Path(tempfile.mkdtemp(prefix="hashrange-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
