@@ -41,7 +41,7 @@ def shell(dynamodb_server, monkeypatch, capsys):
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 
-    run.client = client
+    vars(run)["client"] = client
     return run
 
 
