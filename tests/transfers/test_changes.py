@@ -3,12 +3,12 @@
 import gzip
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 from amazon.ion import simpleion
 
+from hashrange.objects.folder import FolderStore
 from hashrange.testing import LocalDynamoDB, local
 from hashrange.transfers.formats.ion_values import ion_to_item
 
@@ -25,7 +25,9 @@ class Place:
         # boto3 sends whole seconds.
         db.clock.set(int(db.clock.now()) + 1)
         self.client = db.client()
-        self.root: Path = vars(db._database._database.objects)["root"] / "bucket"
+        objects = db._database._database.objects
+        assert isinstance(objects, FolderStore)
+        self.root = objects.root / "bucket"
         self.root.mkdir()
         self.client.create_table(
             TableName="games",
