@@ -107,6 +107,17 @@ async def test_a_process_sees_what_another_has_written_made_and_dropped(opening:
         assert await second.read([("t.x", 0, b"k")], STRONG) == [None]
 
 
+async def test_a_store_made_again_is_found_once_that_was_announced(opening: Opening) -> None:
+    async with processes(opening) as (first, second):
+        await first.write(plain(creates=["t.x"], puts=[("t.x", b"k", b"old")], announced=True))
+        assert await second.read([("t.x", 0, b"k")], STRONG) == [b"old"]
+        await first.write(plain(drops=["t.x"]))
+        seen = second.counter()
+        await first.write(plain(creates=["t.x"], puts=[("t.x", b"l", b"new")], announced=True))
+        await until(lambda: second.counter() != seen)
+        assert await second.read([("t.x", 0, b"k"), ("t.x", 0, b"l")], STRONG) == [None, b"new"]
+
+
 async def test_announcements_and_appends_reach_other_processes(opening: Opening) -> None:
     async with processes(opening) as (first, second):
         seen, mark = second.counter(), second.appended("t")

@@ -15,7 +15,7 @@ from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
-from hashrange.app.transfers import make_folder_store, make_object_store
+from hashrange.app.transfers import bucket_services, make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -145,6 +145,7 @@ class Application:
             self._clock,
             delays_of(settings),
             stages=stages.with_recorders([*monitoring.all_recorders, *audit.recorders]),
+            keyring=self._keys.keyring,
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -170,6 +171,7 @@ class Application:
             (
                 *make_services(identities, self._keys.keyring, monitor, audit.events),
                 self._scaling.service,
+                *bucket_services(settings, folder),
             )
         )
         scrapes = None

@@ -16,6 +16,7 @@ from typing import Final, final
 from hashrange.beat import Attention, next_beat, rest
 from hashrange.engine.base import Engine, Lease
 from hashrange.errors import (
+    AccessDeniedException,
     CorruptionError,
     EngineError,
     StorageFullError,
@@ -81,7 +82,8 @@ class Service:
             if (remark := self._full_storage_pace.remark()) is not None:
                 _LOGGER.error("%s found no room in storage: %s%s", self._name, error, remark)
             self.due_at = monotonic() + _RETRY_SECONDS
-        except (CorruptionError, EngineError, UnknownOutcomeError):
+        except (AccessDeniedException, CorruptionError, EngineError, UnknownOutcomeError):
+            # Access is denied to the tables of a KMS key that cannot be used.
             _LOGGER.exception("%s failed; it will be tried again", self._name)
             self.due_at = monotonic() + _RETRY_SECONDS
         else:

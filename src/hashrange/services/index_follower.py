@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from hashrange.engine.base import SEQUENCE_BYTES, STRONG, Changes, Engine, Fence, RowKey
-from hashrange.errors import EngineError
+from hashrange.errors import AccessDeniedException, EngineError
 from hashrange.model.schema import QUEUE
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.index_queue import Operation, unpack_operations
@@ -83,7 +83,12 @@ class IndexFollower:
             appended = self._engine.appended(space)
             if self._seen.get(space) == appended:
                 continue
-            counts = await self._run_all([self._follow(space, shard) for shard in range(shards)])
+            try:
+                counts = await self._run_all(
+                    [self._follow(space, shard) for shard in range(shards)]
+                )
+            except AccessDeniedException:
+                continue  # the KMS key of the table cannot be used
             if not any(counts):
                 self._seen[space] = appended
             done += sum(counts)

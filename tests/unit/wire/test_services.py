@@ -67,7 +67,7 @@ def answer(neighbours, request, scope_service=""):
     ("request_", "scope_service"),
     [
         (json_request("DynamoDB_20120810.ListTables"), "dynamodb"),
-        (json_request("TrentService.ListKeys"), "kms"),
+        (json_request("Kinesis_20131202.ListStreams"), "kinesis"),
         (request_of(method=b"GET"), ""),
         (request_of(method=b"GET", url=b"/healthz"), ""),
         (request_of(method=b"GET", url=b"/other?Action=ListUsers"), ""),

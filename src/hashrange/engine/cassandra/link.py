@@ -72,6 +72,7 @@ class DriverLink:
         self.counts = counts
         self._loop: asyncio.AbstractEventLoop | None = None
         self._answers: deque[tuple[asyncio.Future[Rows], Rows | None, Exception | None]] = deque()
+        self._is_woken = False
 
     def batch(self, statements: Iterable[Any]) -> Any:
         batch = BatchStatement(BatchType.UNLOGGED)
@@ -119,13 +120,16 @@ class DriverLink:
         """Queue an answer; called by the driver's threads."""
         self._answers.append(answer)
         assert self._loop is not None
-        if len(self._answers) == 1 or answer[2] is not None:
+        if not self._is_woken:
+            self._is_woken = True
             try:
                 self._loop.call_soon_threadsafe(self._deliver)
             except RuntimeError:
                 self._answers.clear()  # the event loop has ended, and nobody waits
 
     def _deliver(self) -> None:
+        # Before the queue is emptied: what is put from now on wakes the event loop again.
+        self._is_woken = False
         answers = self._answers
         while answers:
             future, rows, error = answers.popleft()

@@ -23,6 +23,7 @@ from hashrange.engine.cassandra.session import CONDITIONAL, QUORUM, SERIAL
 from hashrange.errors import ConflictError
 
 _AGE_SECONDS_MAX: Final = 5.0
+_FORGOTTEN: Final = 0.0
 _ATTEMPTS_MAX: Final = 50
 _PAUSE_SECONDS: Final = 0.02
 
@@ -37,7 +38,7 @@ class StoreList:
     shards: int = 1
     dropped: list[int] = field(default_factory=list)
     # Of this process: when it was read, and the newest version of the space known then.
-    read_at: float = 0.0
+    read_at: float = _FORGOTTEN
     version: int = 0
     n: int | None = None
 
@@ -72,7 +73,9 @@ class Stores:
     def known(self, store: str) -> int | None:
         """Return the number of a store if this process knows it."""
         found = self._lists.get(space_of(store))
-        return None if found is None else found.numbers.get(store)
+        if found is None or found.read_at == _FORGOTTEN:
+            return None
+        return found.numbers.get(store)
 
     async def refresh(self, space: str, version: int) -> None:
         """Read the list of a space if it is old, or older than a version of the space."""
@@ -99,7 +102,7 @@ class Stores:
     def forget(self) -> None:
         """Read lists again when they are needed next: something was announced."""
         for found in self._lists.values():
-            found.read_at = 0.0
+            found.read_at = _FORGOTTEN
 
     def is_gone(self, name: str, number: int) -> bool:
         """Tell whether a store is known to have been dropped."""
