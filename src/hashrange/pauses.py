@@ -1,8 +1,9 @@
 """Long work in slices, so that other requests are answered between them.
 
 Work on the event loop asks `Pace.is_over` between its steps and then awaits `Pace.pause`. The
-*lane* of an event loop resumes one paused coroutine in each turn of the loop. However many requests
-work for long, the others wait for one slice of one of them, not for all.
+*lane* of an event loop resumes one paused coroutine after the other, and lets a few turns of the
+loop pass before each: enough for a small request to go from its socket to its answer. However many
+requests work for long, the others wait for one slice of one of them, not for all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Final, final
 SLICE_SECONDS: Final = 0.004
 """How long a request may work before it pauses; one step may take it beyond that."""
 
+TURNS_BETWEEN: Final = 24
+"""Turns of the event loop between two slices; an idle loop is through them in no time."""
+
 LONG_WORK_BYTES: Final = 64 * 1024
 """Values of this size are worth a pause between two walks over them."""
 
@@ -23,35 +27,42 @@ LONG_WORK_BYTES: Final = 64 * 1024
 class Lane:
     """The coroutines of one event loop that wait for their next slice."""
 
-    __slots__ = ("_is_taken", "_waiting", "loop")
+    __slots__ = ("_is_taken", "_turns_left", "_waiting", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._waiting: deque[asyncio.Future[None]] = deque()
-        # Whether the slice of this turn of the loop is taken.
+        # Whether a slice was taken a few turns of the loop ago, or less.
         self._is_taken = False
+        self._turns_left = 0
 
     def enter(self) -> bool:
-        """Take the slice of this turn; False if it is taken, or others wait for one."""
+        """Take a slice now; False if one was taken just before, or others wait for one."""
         if self._is_taken:
             return False
         self._is_taken = True
+        self._turns_left = TURNS_BETWEEN
         self.loop.call_soon(self._next)
         return True
 
     def queue(self) -> asyncio.Future[None]:
-        """Return a future that is done when the slice of a later turn is free."""
+        """Return a future that is done when a slice is free in a later turn."""
         future = self.loop.create_future()
         self._waiting.append(future)
         self.enter()
         return future
 
     def _next(self) -> None:
+        if self._turns_left:
+            self._turns_left -= 1
+            self.loop.call_soon(self._next)
+            return
         waiting = self._waiting
         while waiting:
             future = waiting.popleft()
             if not future.done():
                 future.set_result(None)
+                self._turns_left = TURNS_BETWEEN
                 self.loop.call_soon(self._next)
                 return
         self._is_taken = False

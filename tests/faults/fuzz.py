@@ -37,87 +37,13 @@ AUTHORIZATION = (
     b"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "
     b"SignedHeaders=host;x-amz-date;x-amz-target, Signature=00"
 )
-WORDS = [
-    "SELECT",
-    "*",
-    "FROM",
-    "WHERE",
-    "INSERT",
-    "INTO",
-    "VALUE",
-    "UPDATE",
-    "SET",
-    "REMOVE",
-    "DELETE",
-    "RETURNING",
-    "ALL",
-    "OLD",
-    "NEW",
-    "MODIFIED",
-    "EXISTS",
-    "AND",
-    "OR",
-    "NOT",
-    "IN",
-    "BETWEEN",
-    "IS",
-    "NULL",
-    "MISSING",
-    "begins_with",
-    "contains",
-    "size",
-    "attribute_type",
-    "ORDER",
-    "BY",
-    "DESC",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "<<",
-    ">>",
-    ",",
-    ".",
-    ":",
-    ";",
-    "=",
-    "<>",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "+",
-    "-",
-    "?",
-    "'",
-    "table",
-    "id",
-    "n",
-    '"table"',
-    '"table"."index"',
-    '"',
-    "a.b[0]",
-    "'one'",
-    "'x'",
-    "1",
-    "-1.5e3",
-    "1e999",
-    "true",
-    "false",
-    "null",
-    "`x`",
-    "list_append",
-    "set_add",
-    "{'id':'a'}",
-    "['a',1]",
-    '"f:zz"',
-    '""',
-    "é",
-    "\x00",
-    "--",
-]
+VOCABULARY = """
+SELECT * FROM WHERE INSERT INTO VALUE UPDATE SET REMOVE DELETE RETURNING ALL OLD NEW MODIFIED EXISTS
+AND OR NOT IN BETWEEN IS NULL MISSING begins_with contains size attribute_type ORDER BY DESC ( ) [ ]
+{ } << >> , . : ; = <> < <= > >= + - ? ' " "table" "table"."index" table id n a.b[0] 'one' 'x' 1
+-1.5e3 1e999 true false null `x` list_append set_add {'id':'a'} ['a',1] "f:zz" "" \u00e9 \u0000 --
+"""
+WORDS = VOCABULARY.split()
 OPERATIONS = ["ExecuteStatement"] * 6 + ["BatchExecuteStatement", "ExecuteTransaction"]
 STATEMENTS = [
     "SELECT * FROM \"table\" WHERE id = 'one' AND n > 1",
@@ -342,9 +268,8 @@ class _Wire:
 
 HEADS = (
     b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
-    b"Authorization: "
-    + AUTHORIZATION
-    + b"\r\nX-Amz-Date: 20260101T000000Z\r\nContent-Length: 2\r\n\r\n{}",
+    b"Authorization: " + AUTHORIZATION + b"\r\nX-Amz-Date: 20260101T000000Z\r\n"
+    b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n{}",
     b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nX-Amz-Target: DynamoDB_"
     b"20120810.ListTables\r\n\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\nTrailer: x\r\n\r\n",
     b"GET /?Action=x&Version=2012-11-05 HTTP/1.1\r\nHost: localhost\r\n"

@@ -1,5 +1,6 @@
 """Stores of identities and of KMS keys, with a key that everybody knows."""
 
+from hashrange.audit.events import EventStore
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.identities.store import IdentityStore
 from hashrange.keyring.store import KeyStore
@@ -18,3 +19,8 @@ def key_store() -> KeyStore:
     store = KeyStore(Vault(lambda: bytes(32)))
     store.open(MemoryEngine())
     return store
+
+
+def event_store() -> EventStore:
+    """Return a store of audit events, empty and in memory."""
+    return EventStore(MemoryEngine())

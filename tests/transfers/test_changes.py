@@ -25,7 +25,8 @@ class Place:
         # boto3 sends whole seconds.
         db.clock.set(int(db.clock.now()) + 1)
         self.client = db.client()
-        self.root: Path = db._database._database.objects.root / "bucket"
+        objects: Any = db._database._database.objects
+        self.root: Path = objects.root / "bucket"
         self.root.mkdir()
         self.client.create_table(
             TableName="games",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from hashrange import pauses
-from hashrange.pauses import Lane, Pace, enter_lane
+from hashrange.pauses import TURNS_BETWEEN, Lane, Pace, enter_lane
 
 
-def test_one_paused_coroutine_goes_on_in_each_turn_of_the_loop():
+def test_one_paused_coroutine_goes_on_at_a_time_and_others_have_turns_between():
     order: list[str] = []
 
     async def work(name: str) -> None:
@@ -18,9 +18,10 @@ def test_one_paused_coroutine_goes_on_in_each_turn_of_the_loop():
             order.append(f"{name}{step}")
 
     async def watch() -> None:
-        while len(order) < 9:
+        while len(order) < 8:
             before = len(order)
-            await asyncio.sleep(0)
+            for _ in range(TURNS_BETWEEN):
+                await asyncio.sleep(0)
             assert len(order) - before <= 1
 
     async def run() -> None:
@@ -59,8 +60,9 @@ def test_a_lane_that_is_empty_is_free_again():
         assert lane.enter()
         assert not lane.enter()
         await lane.queue()
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        assert not lane.enter()
+        for _ in range(TURNS_BETWEEN + 2):
+            await asyncio.sleep(0)
         assert lane.enter()
 
     asyncio.run(run())

@@ -3,6 +3,7 @@
 import gzip
 import json
 import time
+import zlib
 
 import pytest
 
@@ -118,3 +119,15 @@ def test_a_large_request_of_an_unknown_operation_is_not_decoded(client):
     status, _, answer = client.call("Nothing", body)
     assert status == 400
     assert b"UnknownOperationException" in answer
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+@pytest.mark.parametrize("size", [100_000, 3_000_000])
+def test_an_answer_of_any_size_is_compressed_as_asked(client, coding, size):
+    body = json.dumps({"Bytes": size}).encode()
+    status, headers, answer = client.call("Large", body, Accept_Encoding=coding)
+    assert status == 200
+    assert headers["content-encoding"] == coding
+    assert len(answer) < size / 50
+    plain = gzip.decompress(answer) if coding == "gzip" else zlib.decompress(answer)
+    assert json.loads(plain) == {"Large": "x" * size}

@@ -16,6 +16,8 @@ from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
 from hashrange.policies.evaluation import Grants
 
+_AGENT_BYTES_MAX: Final = 512
+
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
 
@@ -98,6 +100,7 @@ class RequestScope:
     """
 
     __slots__ = (
+        "agent",
         "at",
         "caller",
         "conflicts",
@@ -123,6 +126,7 @@ class RequestScope:
         "trace",
     )
 
+    agent: bytes
     context: Context
     ended: float
     operation: str
@@ -175,6 +179,11 @@ class RequestScope:
     def source_address(self) -> str:
         """The IP address of the client; empty inside one process."""
         return self.peer.address
+
+    @property
+    def user_agent(self) -> str:
+        """The client's program, as it says; there when the recorder sees the scope."""
+        return self.agent[:_AGENT_BYTES_MAX].decode("latin-1")
 
     @property
     def is_secure(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
@@ -13,6 +13,7 @@ from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.app.recovery import passing_files, recovery_kinds
 from hashrange.app.transfers import make_folder_store, transfer_kinds
+from hashrange.beat import BEAT_SECONDS
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
@@ -140,12 +141,18 @@ class Database:
     def start_services(self) -> None:
         """Begin the background work, which is done by the one process that has its lease."""
         services = [
-            Service("filling indexes", self._backfill.step, idle_seconds=_BACKFILL_IDLE_SECONDS),
+            Service(
+                "filling indexes",
+                self._backfill.step,
+                idle_seconds=_BACKFILL_IDLE_SECONDS,
+                calm_seconds=BEAT_SECONDS,
+            ),
             Service(
                 "deleting expired items",
                 self._expiry.step,
                 idle_seconds=_EXPIRY_IDLE_SECONDS,
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
+                calm_seconds=BEAT_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
@@ -173,10 +180,11 @@ class Database:
             )
         )
         if not self.engine.capabilities.indexes_in_step:
+            follower = IndexFollower(self.engine, self.catalog, _run_at_once)
             services.append(
                 Service(
                     "following index changes",
-                    self._follower.step,
+                    follower.step,
                     idle_seconds=_FOLLOWER_IDLE_SECONDS,
                 )
             )
@@ -220,6 +228,11 @@ class Database:
             clock=self.clock,
             address=self._address,
         )
+
+
+async def _run_at_once(steps: Sequence[Awaitable[int]]) -> Sequence[int]:
+    """Take steps at once: on an engine with a network each of them waits for answers."""
+    return await asyncio.gather(*steps)
 
 
 def _variables() -> dict[str, str]:

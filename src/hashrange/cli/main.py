@@ -16,15 +16,8 @@ from typing import NoReturn
 from hashrange import __version__
 from hashrange.cli import certificate, completion, data_directories, design, top, triggers
 from hashrange.cli.data import commands as data_commands
-from hashrange.config import (
-    CONFIG_OPTION,
-    OPTIONS,
-    Kind,
-    Option,
-    SettingsError,
-    default_of,
-    load_settings,
-)
+from hashrange.config import CONFIG_OPTION, SettingsError, default_of, load_settings
+from hashrange.options import OPTIONS, Kind, Option
 
 _METAVARS = {
     Kind.TEXT: "TEXT",

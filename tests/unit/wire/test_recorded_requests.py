@@ -292,6 +292,13 @@ POLICY = json.dumps(
     }
 )
 CONTROL = [
+    ("DescribeContributorInsights", {"TableName": "games"}, [TABLE]),
+    ("ListContributorInsights", {}, []),
+    (
+        "UpdateContributorInsights",
+        {"TableName": "games", "ContributorInsightsAction": "ENABLE"},
+        [TABLE],
+    ),
     ("DescribeTable", {"TableName": "games"}, [TABLE]),
     ("DescribeTable", {"TableName": TABLE}, [TABLE]),
     ("UpdateTable", {"TableName": "games", "DeletionProtectionEnabled": True}, [TABLE]),

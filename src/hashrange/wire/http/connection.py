@@ -121,12 +121,8 @@ class Connection:
         self._frame: Frame | None = None
         # Whether the client does not read its responses.
         self.is_choked = False
-        self._is_fresh = False
-        self._is_half_closed = False
-        self._is_paused = False
-        self._is_queued = False
-        self._is_surplus = False
-        self._wants_continue = False
+        self._is_fresh = self._is_half_closed = self._is_paused = False
+        self._is_queued = self._is_surplus = self._wants_continue = False
         self._received_bytes = 0
         self._backlog = b""
         self.phase: Phase = _IDLE

@@ -11,10 +11,14 @@ import zlib
 from typing import Final
 
 from hashrange.errors import InternalFailure
+from hashrange.pauses import Pace
 from hashrange.wire.protocols.json_codec import BodyTooLargeError
 
 PLAIN_BYTES_MAX: Final = 4096
 """Responses of up to so many bytes are not compressed."""
+
+LARGE_BYTES: Final = 1 << 18
+"""Responses of more bytes are compressed in slices."""
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _ZLIB: Final = zlib.MAX_WBITS
@@ -83,6 +87,22 @@ def encode_body(accepted: bytes, body: bytes) -> tuple[bytes, bytes]:
         return body, b""
     compressed = zlib.compress(body, _QUICKEST, _WINDOWS[coding])
     return compressed, b"Content-Encoding: %b\r\n" % coding
+
+
+async def encode_large_body(accepted: bytes, body: bytes) -> tuple[bytes, bytes]:
+    """Do what `encode_body` does, in slices."""
+    coding = _choose(accepted)
+    if coding is None:
+        return body, b""
+    compressor = zlib.compressobj(_QUICKEST, zlib.DEFLATED, _WINDOWS[coding])
+    pace = Pace()
+    pieces: list[bytes] = []
+    for start in range(0, len(body), _PIECE_BYTES):
+        pieces.append(compressor.compress(body[start : start + _PIECE_BYTES]))
+        if pace.is_over():
+            await pace.pause()
+    pieces.append(compressor.flush())
+    return b"".join(pieces), b"Content-Encoding: %b\r\n" % coding
 
 
 def _choose(accepted: bytes) -> bytes | None:

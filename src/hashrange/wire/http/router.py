@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, Final, final
+
+import orjson
 
 from hashrange.api.operation import Service
 from hashrange.wire.http.bounds import Bounds
-from hashrange.wire.http.content_encoding import PLAIN_BYTES_MAX, encode_body
+from hashrange.wire.http.content_encoding import (
+    LARGE_BYTES,
+    PLAIN_BYTES_MAX,
+    encode_body,
+    encode_large_body,
+)
 from hashrange.wire.http.messages import (
     NOT_FOUND,
+    PLAIN_JSON,
     TEXT,
     HttpAnswer,
     HttpRequest,
@@ -28,6 +36,15 @@ _PREFLIGHT_SECONDS: Final = 172800
 _HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
 
 
+Health = Callable[[], tuple[bool, dict[str, object]]]
+"""Tells whether the engine works, and what there is to know about it."""
+
+
+def no_health() -> tuple[bool, dict[str, object]]:
+    """Tell of an engine in this process, which works as long as the process does."""
+    return True, {"engine": "local"}
+
+
 @final
 class Router:
     """Answers requests; one per server process, shared by its connections."""
@@ -42,6 +59,7 @@ class Router:
         scrapes: Scrapes | None = None,
     ) -> None:
         self.writer = ResponseWriter()
+        self.health: Health = no_health
         # Set while the server stops, so that clients go elsewhere.
         self.is_stopping = False
         by_protocol: dict[str, list[Service]] = {"json": [], "rest-json": []}
@@ -82,6 +100,8 @@ class Router:
             self._render(request_id, request, NOT_FOUND)
             return
         answer = await self._pipeline.answer(request, self._json, request_id)
+        if len(answer.body) > LARGE_BYTES:
+            await _compress(request, answer)
         self._render(request_id, request, answer)
 
     async def _answer(self, request: HttpRequest) -> None:
@@ -102,7 +122,7 @@ class Router:
         body, extra = answer.body, answer.extra
         if len(body) > PLAIN_BYTES_MAX:
             accepted = head.headers.get(b"accept-encoding")
-            if accepted is not None:
+            if accepted is not None and b"Content-Encoding: " not in extra:
                 body, line = encode_body(accepted, body)
                 extra += line
         response = self.writer.render(
@@ -124,6 +144,11 @@ class Router:
                 return _HEALTHY
             if path == b"/healthz":
                 return HttpAnswer(200, b"ok\n", TEXT)
+            if path == b"/healthz/engine":
+                is_well, details = self.health()
+                return HttpAnswer(
+                    200 if is_well else 503, orjson.dumps(details) + b"\n", PLAIN_JSON
+                )
             if path == b"/readyz":
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
@@ -150,6 +175,14 @@ async def _send_pieces(request: HttpRequest, pieces: AsyncIterator[bytes]) -> No
         # The head promised more; only the end of the connection can tell that it does not come.
         sink.abort()
         raise
+
+
+async def _compress(request: HttpRequest, answer: HttpAnswer) -> None:
+    """Compress a large answer, if the client wants that, while others are answered."""
+    accepted = request.head.headers.get(b"accept-encoding")
+    if accepted is not None:
+        answer.body, line = await encode_large_body(accepted, answer.body)
+        answer.extra += line
 
 
 def _is_scrape(request: HttpRequest) -> bool:

@@ -8,21 +8,15 @@ from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.access.identity_rows import FREE
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.errors import AccessDeniedException
-from hashrange.neighbours.registry import make_services
 from hashrange.neighbours.s3 import s3_service
 from hashrange.objects.folder import FolderStore
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
+from tests.harness.all_neighbours import all_services
 from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
-from tests.harness.identities import identity_store, key_store
-from tests.harness.monitors import make_monitor
-from tests.harness.scaling import scaling_service
+from tests.harness.identities import identity_store
 
-SERVICES = (
-    *make_services(identity_store(), key_store(), make_monitor()),
-    scaling_service(),
-    s3_service(FolderStore(Path("nowhere"))),
-)
+SERVICES = (*all_services(), s3_service(FolderStore(Path("nowhere"))))
 OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
 # It weighs policies itself, together with the role's trust policy.
 WEIGHING = {("sts", "AssumeRole")}
@@ -73,3 +67,13 @@ def test_an_operation_nobody_wrote_a_row_for_needs_its_name_on_everything():
     with pytest.raises(AccessDeniedException, match=r"kms:Invent on resource: \* because"):
         authorise("kms", "Invent", allow("kms:Invent", "arn:aws:kms:*:*:key/1"))
     assert authorise("kms", "Invent", allow("kms:Invent")) is None
+
+
+def test_alarms_and_topics_are_resources():
+    alarm = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm:some-text"
+    with pytest.raises(AccessDeniedException, match="cloudwatch:PutDashboard on resource: arn:"):
+        authorise("cloudwatch", "PutDashboard", allow("cloudwatch:PutDashboard", alarm))
+    topic = f"arn:aws:sns:{REGION}:{ACCOUNT}:some-text"
+    assert authorise("sns", "CreateTopic", allow("sns:CreateTopic", topic)) is None
+    with pytest.raises(AccessDeniedException):
+        authorise("sns", "CreateTopic", allow("sns:CreateTopic", f"{topic}-other"))
