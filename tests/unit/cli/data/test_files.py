@@ -21,10 +21,14 @@ ITEMS = [
 
 
 @pytest.fixture
-def shell(dynamodb_server, monkeypatch, capsys):
+def client(dynamodb_server):
+    return dynamodb_server.client()
+
+
+@pytest.fixture
+def shell(client, dynamodb_server, monkeypatch, capsys):
     monkeypatch.setenv("AWS_ENDPOINT_URL", dynamodb_server.endpoint_url)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    client = dynamodb_server.client()
     for name in ("source", "target"):
         client.create_table(
             TableName=name,
@@ -45,34 +49,34 @@ def shell(dynamodb_server, monkeypatch, capsys):
     return run
 
 
-def contents(shell, table):
-    return {item["k"]["S"]: item for item in shell.client.scan(TableName=table)["Items"]}
+def contents(client, table):
+    return {item["k"]["S"]: item for item in client.scan(TableName=table)["Items"]}
 
 
 @pytest.mark.parametrize("form", ["json", "dynamodb"])
 @pytest.mark.parametrize("name", ["items", "items.gz"])
-def test_items_come_back_as_they_were(shell, tmp_path, form, name):
+def test_items_come_back_as_they_were(client, shell, tmp_path, form, name):
     path = str(tmp_path / name)
     assert shell("export", "source", path, "--form", form) == (0, "", "exported 2 items\n")
     assert shell("import", "target", path, "--form", form) == (0, "", "imported 2 items\n")
-    assert contents(shell, "target") == contents(shell, "source")
+    assert contents(client, "target") == contents(client, "source")
     if name.endswith(".gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 2
 
 
-def test_csv_has_a_column_for_each_attribute_and_reads_texts(shell):
+def test_csv_has_a_column_for_each_attribute_and_reads_texts(client, shell):
     status, text, _ = shell("export", "source", "-", "--form", "csv")
     assert (status, text.splitlines()[0].split(",")[0]) == (0, "k")
     shell("import", "target", "-", "--form", "csv", stdin="k,note\nx,\ny,hello\n")
-    assert contents(shell, "target") == {
+    assert contents(client, "target") == {
         "x": {"k": {"S": "x"}},
         "y": {"k": {"S": "y"}, "note": {"S": "hello"}},
     }
 
 
-def test_the_last_of_two_items_with_one_key_counts(shell):
+def test_the_last_of_two_items_with_one_key_counts(client, shell):
     shell("import", "target", "-", stdin='{"k": "x", "n": 1}\n\n{"k": "x", "n": 2}\n')
-    assert contents(shell, "target") == {"x": {"k": {"S": "x"}, "n": {"N": "2"}}}
+    assert contents(client, "target") == {"x": {"k": {"S": "x"}, "n": {"N": "2"}}}
 
 
 @pytest.mark.parametrize(
