@@ -125,7 +125,8 @@ class Application:
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine, stages = self._with_faults(open_engine(settings, self._keys.given))
+        opened = open_engine(settings, self._keys.given)
+        engine, stages = self._with_faults(opened)
         identities = self._identities
         identities.open(engine)
         self._keys.keyring.open(engine)
@@ -185,7 +186,7 @@ class Application:
             bounds_of(settings),
             scrapes,
         )
-        router.health = health_of(engine)
+        router.health = health_of(opened)
         self._server = Server(router, bounds_of(settings), self._certificates)
         self._server.start(listener)
         database.start_services()
