@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
+from hashrange.alarms.monitor import Monitor
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
@@ -23,6 +25,7 @@ from hashrange.engine.base import Engine
 from hashrange.identities.administrator import make_administrator
 from hashrange.identities.store import IdentityStore
 from hashrange.neighbours.registry import make_services
+from hashrange.neighbours.service import Service
 from hashrange.storage.catalog import REALISTIC, Delays
 from hashrange.wire.auth.accounts import DEFAULT_ACCOUNT
 from hashrange.wire.http.bounds import Bounds
@@ -124,31 +127,22 @@ class Application:
 
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
-        settings = self._settings
+        settings, clock = self._settings, self._clock
         opened = open_engine(settings, self._keys.given)
         engine, stages = self._with_faults(opened)
-        identities = self._identities
-        identities.open(engine)
-        self._keys.keyring.open(engine)
-        if settings.is_guarded and not await identities.is_key_right():
-            raise StartError("The key file is not the key that the secrets here were sealed with.")
-        if settings.auth:
-            self.administrator = await make_administrator(
-                identities, DEFAULT_ACCOUNT, self._clock.now()
-            )
+        await self._open_identities(engine)
         folder = make_folder_store(settings)
-        monitoring = Monitoring(engine, self._clock, settings)
-        audit = self._audit = Audit(settings, engine, self._clock)
-        self._monitoring = monitoring
-        self._meters = SharedMeters(settings, engine, self._clock, self._totals)
-        database = Database(
+        monitoring = self._monitoring = Monitoring(engine, clock, settings)
+        audit = self._audit = Audit(settings, engine, clock)
+        meters = self._meters = SharedMeters(settings, engine, clock, self._totals)
+        database = self._database = Database(
             engine,
-            self._clock,
+            clock,
             delays_of(settings),
             stages=stages.with_recorders([*monitoring.all_recorders, *audit.recorders]),
             keyring=self._keys.keyring,
             is_shared=settings.is_guarded,
-            meters=self._meters.meters,
+            meters=meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
             address=address_of(listener.listening),
             scheme=settings.scheme,
@@ -157,41 +151,54 @@ class Application:
             objects=make_object_store(settings, folder),
             backup_files=backup_files(settings, self._keys.given),
         )
-        self._database = database
         audit.keep(database)
-        functions = lambda_service(
-            database.trigger_store, functions_allowed=settings.allow_functions
-        )
-        faults = None if self.faults is None else self.faults.store
-        services = (DYNAMODB, STREAMS, functions, operator_service(faults))
         monitor = monitoring.watch(database, address_of(listener.listening))
-        is_measuring = bool(monitoring.recorders)
-        self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
-        monitoring.deliveries.scale = self._scaling.worker.on_alarm
-        neighbours = Neighbours(
-            (
-                *make_services(identities, self._keys.keyring, monitor, audit.events),
-                self._scaling.service,
-                *bucket_services(settings, folder),
-            )
-        )
-        scrapes = None
-        if is_measuring:
-            scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
-        router = Router(
-            database.pipeline,
-            services,
-            neighbours,
-            visitors_of(settings),
-            bounds_of(settings),
-            scrapes,
-        )
+        router = self._make_router(database, monitor, bucket_services(settings, folder))
         router.health = health_of(opened)
         self._server = Server(router, bounds_of(settings), self._certificates)
         self._server.start(listener)
         database.start_services()
         monitoring.start()
-        self._meters.start()
+        meters.start()
+
+    async def _open_identities(self, engine: Engine) -> None:
+        """Open the stores of users and keys; make an administrator if there is none yet."""
+        identities = self._identities
+        identities.open(engine)
+        self._keys.keyring.open(engine)
+        if self._settings.is_guarded and not await identities.is_key_right():
+            raise StartError("The key file is not the key that the secrets here were sealed with.")
+        if self._settings.auth:
+            self.administrator = await make_administrator(
+                identities, DEFAULT_ACCOUNT, self._clock.now()
+            )
+
+    def _make_router(
+        self, database: Database, monitor: Monitor, buckets: Sequence[Service]
+    ) -> Router:
+        """Return the router to all services of this server."""
+        settings = self._settings
+        assert self._monitoring is not None
+        assert self._audit is not None
+        functions = lambda_service(
+            database.trigger_store, functions_allowed=settings.allow_functions
+        )
+        faults = None if self.faults is None else self.faults.store
+        is_measuring = bool(self._monitoring.recorders)
+        scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        self._scaling = scaling
+        self._monitoring.deliveries.scale = scaling.worker.on_alarm
+        neighbours = make_services(
+            self._identities, self._keys.keyring, monitor, self._audit.events
+        )
+        return Router(
+            database.pipeline,
+            (DYNAMODB, STREAMS, functions, operator_service(faults)),
+            Neighbours((*neighbours, scaling.service, *buckets)),
+            visitors_of(settings),
+            bounds_of(settings),
+            Scrapes(monitor.metrics, is_open=not settings.is_guarded) if is_measuring else None,
+        )
 
     def _with_faults(self, engine: Engine) -> tuple[Engine, Stages]:
         """Return the engine and the stages to use, with fault injection if it is wanted."""

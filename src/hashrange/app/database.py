@@ -158,7 +158,15 @@ class Database:
 
     def start_services(self) -> None:
         """Begin the background work, which is done by the one process that has its lease."""
-        services = [
+        services = [*self._item_services(), *self._upkeep_services(), *self._cluster_services()]
+        services += self._more_services
+        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
+        self._background = asyncio.create_task(background.run())
+        self._background.add_done_callback(_report_end)
+
+    def _item_services(self) -> list[Service]:
+        """Return the work that clients wait for."""
+        return [
             Service(
                 "filling indexes",
                 self._backfill.step,
@@ -175,34 +183,37 @@ class Database:
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping backups", self._backups.step, idle_seconds=STREAMS_IDLE_SECONDS),
+        ]
+
+    def _upkeep_services(self) -> list[Service]:
+        """Return the work on what is old, damaged, dropped or sealed."""
+        return [
             Service(
                 "dropping old tokens",
                 lambda: drop_old_tokens(self.engine, self.clock),
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
-        ]
-        services.append(
             Service(
                 "scrubbing",
                 self._scrub.step,
                 idle_seconds=_SCRUB_IDLE_SECONDS,
                 busy_seconds=_SCRUB_BUSY_SECONDS,
-            )
-        )
-        services.append(
+            ),
             Service(
                 "freeing dropped stores",
                 self.engine.tidy,
                 idle_seconds=_TIDY_IDLE_SECONDS,
                 busy_seconds=_TIDY_BUSY_SECONDS,
-            )
-        )
-        services.append(
-            Service("sealing rows anew", self._resealing.step, idle_seconds=_RESEALING_IDLE_SECONDS)
-        )
-        services.append(
-            Service("keeping keys", self._key_keeping.step, idle_seconds=_KEYS_IDLE_SECONDS)
-        )
+            ),
+            Service(
+                "sealing rows anew", self._resealing.step, idle_seconds=_RESEALING_IDLE_SECONDS
+            ),
+            Service("keeping keys", self._key_keeping.step, idle_seconds=_KEYS_IDLE_SECONDS),
+        ]
+
+    def _cluster_services(self) -> list[Service]:
+        """Return the work that replaces what an engine cannot do in one step."""
+        services: list[Service] = []
         if not self.engine.capabilities.indexes_in_step:
             follower = IndexFollower(self.engine, self.catalog, _run_at_once)
             services.append(
@@ -220,10 +231,7 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
-        services.extend(self._more_services)
-        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
-        self._background = asyncio.create_task(background.run())
-        self._background.add_done_callback(_report_end)
+        return services
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, for those who start no services."""
