@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
+from hashrange.api.operation import Service
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
@@ -177,7 +179,23 @@ class Application:
         scrapes = None
         if is_measuring:
             scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
-        router = Router(
+        router = self._make_router(database, services, neighbours, scrapes)
+        router.health = health_of(opened)
+        self._server = Server(router, bounds_of(settings), self._certificates)
+        self._server.start(listener)
+        database.start_services()
+        monitoring.start()
+        self._meters.start()
+
+    def _make_router(
+        self,
+        database: Database,
+        services: Sequence[Service],
+        neighbours: Neighbours,
+        scrapes: Scrapes | None,
+    ) -> Router:
+        settings = self._settings
+        return Router(
             database.pipeline,
             services,
             neighbours,
@@ -185,12 +203,6 @@ class Application:
             bounds_of(settings),
             scrapes,
         )
-        router.health = health_of(opened)
-        self._server = Server(router, bounds_of(settings), self._certificates)
-        self._server.start(listener)
-        database.start_services()
-        monitoring.start()
-        self._meters.start()
 
     def _with_faults(self, engine: Engine) -> tuple[Engine, Stages]:
         """Return the engine and the stages to use, with fault injection if it is wanted."""

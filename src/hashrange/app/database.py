@@ -203,6 +203,15 @@ class Database:
         services.append(
             Service("keeping keys", self._key_keeping.step, idle_seconds=_KEYS_IDLE_SECONDS)
         )
+        services.extend(self._services_of_clusters())
+        services.extend(self._more_services)
+        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
+        self._background = asyncio.create_task(background.run())
+        self._background.add_done_callback(_report_end)
+
+    def _services_of_clusters(self) -> list[Service]:
+        """Return the services that make up for missing capabilities of the engine."""
+        services: list[Service] = []
         if not self.engine.capabilities.indexes_in_step:
             follower = IndexFollower(self.engine, self.catalog, _run_at_once)
             services.append(
@@ -220,10 +229,7 @@ class Database:
                     idle_seconds=_RECOVERY_IDLE_SECONDS,
                 )
             )
-        services.extend(self._more_services)
-        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
-        self._background = asyncio.create_task(background.run())
-        self._background.add_done_callback(_report_end)
+        return services
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, for those who start no services."""
