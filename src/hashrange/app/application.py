@@ -161,9 +161,8 @@ class Application:
         )
         self._database = database
         audit.keep(database)
-        functions = lambda_service(
-            database.trigger_store, functions_allowed=settings.allow_functions
-        )
+        allowed = settings.allow_functions
+        functions = lambda_service(database.trigger_store, functions_allowed=allowed)
         faults = None if self.faults is None else self.faults.store
         services = (DYNAMODB, STREAMS, functions, operator_service(faults))
         monitor = monitoring.watch(database, address_of(listener.listening))
@@ -176,9 +175,8 @@ class Application:
                 self._scaling.service,
             )
         )
-        scrapes = None
-        if is_measuring:
-            scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
+        is_open = not settings.is_guarded
+        scrapes = Scrapes(monitor.metrics, is_open=is_open) if is_measuring else None
         router = self._make_router(database, services, neighbours, scrapes)
         router.health = health_of(opened)
         self._server = Server(router, bounds_of(settings), self._certificates)
