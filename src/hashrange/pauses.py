@@ -3,13 +3,15 @@
 Work on the event loop asks `Pace.is_over` between its steps and then awaits `Pace.pause`. The
 *lane* of an event loop resumes one paused coroutine after the other, and lets a few turns of the
 loop pass before each: enough for a small request to go from its socket to its answer. However many
-requests work for long, the others wait for one slice of one of them, not for all.
+requests work for long, the others wait for one slice of one of them, not for all. The request that
+paused first goes on first, until it is done, so that few of them hold what they made so far; a
+connection tells the *age* of its request when it resumes it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
 from time import perf_counter
 from typing import Final, final
 
@@ -27,11 +29,15 @@ LONG_WORK_BYTES: Final = 64 * 1024
 class Lane:
     """The coroutines of one event loop that wait for their next slice."""
 
-    __slots__ = ("_is_taken", "_turns_left", "_waiting", "loop")
+    __slots__ = ("_count", "_is_taken", "_turns_left", "_waiting", "age", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        # By age and arrival: a heap.
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._count = 0
+        # The age of the request that runs; 0 if it has not paused yet.
+        self.age = 0
         # Whether a slice was taken a few turns of the loop ago, or less.
         self._is_taken = False
         self._turns_left = 0
@@ -48,7 +54,10 @@ class Lane:
     def queue(self) -> asyncio.Future[None]:
         """Return a future that is done when a slice is free in a later turn."""
         future = self.loop.create_future()
-        self._waiting.append(future)
+        self._count += 1
+        if not self.age:
+            self.age = self._count
+        heappush(self._waiting, (self.age, self._count, future))
         self.enter()
         return future
 
@@ -59,7 +68,7 @@ class Lane:
             return
         waiting = self._waiting
         while waiting:
-            future = waiting.popleft()
+            _, _, future = heappop(waiting)
             if not future.done():
                 future.set_result(None)
                 self._turns_left = TURNS_BETWEEN
@@ -84,6 +93,20 @@ def _running_lane() -> Lane | None:
     if _lane is None or _lane.loop is not loop:
         _lane = Lane(loop)
     return _lane
+
+
+def begin_resuming(age: int) -> None:
+    """Say the age of the request that is about to go on; 0 if it never paused."""
+    if _lane is not None:
+        _lane.age = age
+
+
+def end_resuming() -> int:
+    """Return the age of the request that just ran, for the next time it goes on."""
+    if _lane is None:
+        return 0
+    age, _lane.age = _lane.age, 0
+    return age
 
 
 async def enter_lane() -> None:

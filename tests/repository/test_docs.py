@@ -104,7 +104,8 @@ def test_every_tool_for_development_is_locked():
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
     locked = {line.partition("==")[0] for line in lines}
-    names = {re.split(r"[^\w-]", dependency)[0].replace("_", "-") for dependency in wanted}
+    names = {re.split(r"[^\w.-]", dependency)[0] for dependency in wanted}
+    names = {re.sub(r"[_.]", "-", name) for name in names}
     missing = names - locked
     assert not missing, "run make lock"
     assert all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines), "only pinned versions"

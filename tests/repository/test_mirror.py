@@ -25,6 +25,7 @@ ELSEWHERE = {
     "api/access/identity_rows.py": "unit/api/access/test_neighbours.py",
     "api/access/monitoring_rows.py": "unit/api/access/test_neighbours.py",
     "api/access/item_rows.py": "unit/api/access/test_item_keys.py",
+    "api/access/object_rows.py": "unit/api/access/test_neighbours.py",
     "api/access/statement_rows.py": "unit/api/access/test_rows.py",
     "api/access/table_rows.py": "unit/api/access/test_rows.py",
     "api/access/transfer_rows.py": "unit/api/access/test_rows.py",

@@ -107,5 +107,7 @@ def test_bodies_count_towards_what_is_held(start_server, connect):
     assert server.server.buffered_bytes == 0
     server.server.buffered_bytes = 1000
     client.send(_known())
+    assert client.response()[0] == 200, "small bodies are always taken"
+    client.send(_known(body=b'{"A":"%b"}' % (b"x" * 20_000)))
     assert client.response()[0] == 503
     server.server.buffered_bytes = 0

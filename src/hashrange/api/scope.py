@@ -8,7 +8,7 @@ is shared or locked.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request
 from hashrange.clock import Clock
@@ -57,15 +57,27 @@ NOBODY: Final = Caller("", "", "", "", "")
 """The caller of a request that is not authenticated."""
 
 
+class Sink(Protocol):
+    """A connection, to which an answer is sent in pieces."""
+
+    async def send(self, piece: bytes) -> None: ...
+
+    def abort(self) -> None: ...
+
+
 @final
 class Peer:
-    """The client's end of a connection: its IP address, and whether the connection uses TLS."""
+    """The client's end of a connection: its IP address, and whether the connection uses TLS.
 
-    __slots__ = ("address", "is_secure")
+    `sink` takes answers that are sent in pieces; a peer in this process has none.
+    """
 
-    def __init__(self, address: str, *, is_secure: bool) -> None:
+    __slots__ = ("address", "is_secure", "sink")
+
+    def __init__(self, address: str, *, is_secure: bool, sink: Sink | None = None) -> None:
         self.address = address
         self.is_secure = is_secure
+        self.sink = sink
 
 
 IN_PROCESS: Final = Peer("", is_secure=False)

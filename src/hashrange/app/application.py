@@ -17,7 +17,7 @@ from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
-from hashrange.app.transfers import make_folder_store, make_object_store
+from hashrange.app.transfers import bucket_services, make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
@@ -173,6 +173,7 @@ class Application:
             (
                 *make_services(identities, self._keys.keyring, monitor, audit.events),
                 self._scaling.service,
+                *bucket_services(settings, folder),
             )
         )
         is_open = not settings.is_guarded

@@ -31,13 +31,12 @@ from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
 from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
-from hashrange.pauses import Pace
+from hashrange.pauses import LONG_WORK_BYTES, Pace
 from hashrange.storage.items import consistency_of, item_row, project, read_items
 from hashrange.storage.layout import row_size, splice
 from hashrange.storage.transactions import write_batch
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
-_KEYS_AT_ONCE = 25
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
@@ -112,14 +111,18 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
         items: list[Any] = []
         items_bytes = 0
         rows: list[bytes | None] = []
+        first, at_once = 0, 1
         for position in range(len(part.keys)):
-            if position % _KEYS_AT_ONCE == 0:
-                if pace.is_over():
-                    await pace.pause()
-                # Not all at once, because the rest may not fit in the response.
-                keys = part.keys[position : position + _KEYS_AT_ONCE]
+            if position == first + len(rows):
+                # Not all at once, because large ones may not fit in the response.
+                first = position
+                keys = part.keys[position : position + at_once]
                 rows = await read_items(context.engine, keys, consistency_of(part.consistent))
-            row = rows[position % _KEYS_AT_ONCE]
+                read_bytes = sum([0 if row is None else len(row) for row in rows])
+                at_once = max(1, min(at_once * 8, LONG_WORK_BYTES * len(rows) // (read_bytes + 1)))
+            row = rows[position - first]
+            if pace.is_over() or (row is not None and len(row) > LONG_WORK_BYTES):
+                await pace.pause()
             size = 0 if row is None else row_size(row)
             bulk = size if row is None else max(size, len(row) // 2)
             if bulk > room:

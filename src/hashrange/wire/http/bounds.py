@@ -19,7 +19,7 @@ class Bounds:
     # Requests that wait for the disk, over all connections.
     in_flight_max: int = 8192
     # Bodies held in memory, over all connections; beyond it the largest is refused.
-    buffered_bytes_max: int = 128 * 1024 * 1024
+    buffered_bytes_max: int = 64 * 1024 * 1024
     # Answers that clients do not read; beyond it the connection with the most is dropped.
     unsent_bytes_max: int = 128 * 1024 * 1024
     # Requests that one connection may send ahead of their answers before it is no longer read.

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.api.scope import IN_PROCESS, Peer
+from hashrange.pauses import begin_resuming, end_resuming
+from hashrange.wire.http.head_sizes import head_bytes, refuse_sizes
 from hashrange.wire.http.messages import (
     HEADERS_TOO_LARGE,
     MALFORMED,
@@ -38,6 +40,8 @@ from hashrange.wire.http.messages import (
 )
 from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
+from hashrange.wire.http.stream_sink import StreamSink
+from hashrange.wire.http.suspension import resume_after
 
 if TYPE_CHECKING:
     from hashrange.wire.http.head_cache import Frame
@@ -48,16 +52,16 @@ _DONE: Final = object()
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # Marks a request that has to be parsed again; never sent.
 _UPGRADE = HttpAnswer(426, b"")
-# A content length with more digits is too large.
-_LENGTH_DIGITS_MAX = 12
 # A content length with at most this many digits is left to `on_body`, which counts bytes.
 _SHORT_LENGTH_DIGITS = 6
 # Bytes parsed before the number of waiting requests is looked at, in a body and outside.
 _BODY_PIECE_BYTES = 64 * 1024
 _PIECE_BYTES = 4 * 1024
+# A body of more pieces than this whose pieces are smaller than that is not worth its reading.
+_PIECES_MAX = 2048
+_PIECE_BYTES_MIN = 64
 # Requests of one connection that are answered in one turn while there are other connections.
 _ANSWERS_PER_TURN = 4
-
 
 # Module constants, because looking up enum members is slow.
 _IDLE: Final = Phase.IDLE
@@ -70,11 +74,11 @@ _LINGER: Final = Phase.LINGER
 class Connection:
     """The protocol object of one socket.
 
-    It has no base class: event loops need only the methods, and mypyc compiles such a class to a
-    native one.
+    Event loops need only the methods; without a base class, mypyc can compile it to a native one.
     """
 
     __slots__ = (
+        "_age",
         "_answered",
         "_answering",
         "_backlog",
@@ -90,6 +94,7 @@ class Connection:
         "_is_surplus",
         "_parser",
         "_peer",
+        "_pieces",
         "_received_bytes",
         "_refusal",
         "_server",
@@ -121,6 +126,7 @@ class Connection:
         self.is_choked = False
         self._is_fresh = self._is_half_closed = self._is_paused = False
         self._is_queued = self._is_surplus = self._wants_continue = False
+        self._age = 0  # of the request being answered, if it has paused
         self._received_bytes = 0
         self._backlog = b""
         self.phase: Phase = _IDLE
@@ -133,6 +139,7 @@ class Connection:
         # A bytearray if it came in several pieces.
         self._body: bytes | bytearray = b""
         self.body_bytes = 0
+        self._pieces = 0
         self._header_bytes = 0
         self._refusal: HttpAnswer | None = None
 
@@ -143,18 +150,20 @@ class Connection:
 
     @property
     def unsent_bytes(self) -> int:
-        """The bytes of answers that the client has not read."""
+        """The bytes of unread answers."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        stream: asyncio.Transport = transport  # type: ignore[assignment]  # always
+        self._transport = stream
         address = transport.get_extra_info("peername")
         is_secure = transport.get_extra_info("sslcontext") is not None
-        self._peer = Peer(address[0] if address else "", is_secure=is_secure)
+        sink = StreamSink(self, stream, self._turn)
+        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink)
         if not self._server.admit(self):
-            transport.abort()  # type: ignore[attr-defined]  # as above
+            stream.abort()
         self._is_surplus = self._server.has_surplus
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -235,13 +244,10 @@ class Connection:
             elif self.phase is _HEADER:
                 # Bytes of earlier requests do not count towards a header that begins here.
                 self._header_bytes += (
-                    self._sum_headers(self._headers) if self._is_fresh else self._received_bytes
+                    head_bytes(self._url, self._headers) if self._is_fresh else self._received_bytes
                 )
                 if self._header_bytes > self._server.bounds.header_bytes_max:
                     self._refuse_rest(HEADERS_TOO_LARGE)
-
-    def _sum_headers(self, headers: Headers) -> int:
-        return len(self._url) + sum(len(name) + len(value) for name, value in headers.items())
 
     def _decline_upgrade(self) -> bytes:
         """Return a head without its offer to upgrade, after which the parser reads no body."""
@@ -265,8 +271,7 @@ class Connection:
         self.since = self._server.now
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers of a chunked body are ignored.
-        if self.phase is _HEADER:
+        if self.phase is _HEADER:  # not a trailer
             self._headers[lower_names[name]] = value
 
     def on_headers_complete(self) -> None:
@@ -278,7 +283,7 @@ class Connection:
             or self._header_bytes + self._received_bytes + _PIECE_BYTES
             > self._server.bounds.header_bytes_max
         ):
-            self._check_sizes(headers)
+            self._refusal = refuse_sizes(self._url, headers, self._server.bounds)
         if self._refusal is not None:
             return
         if b"upgrade" in headers and self._parser.should_upgrade():
@@ -286,21 +291,13 @@ class Connection:
         elif b"expect" in headers:
             self._expect(headers[b"expect"])
 
-    def _check_sizes(self, headers: Headers) -> None:
-        """Refuse a request whose headers are, or whose body will be, too large."""
-        bounds = self._server.bounds
-        length = headers.get(b"content-length", b"")
-        if len(length) > _LENGTH_DIGITS_MAX or (length and int(length) > bounds.body_bytes_max):
-            self._refusal = TOO_LARGE
-        elif self._sum_headers(headers) > bounds.header_bytes_max:
-            self._refusal = HEADERS_TOO_LARGE
-
     def on_body(self, body: bytes) -> None:
         if self._refusal is not None:
             return
         server = self._server
         size = len(body)
         self.body_bytes += size
+        self._pieces += 1
         server.buffered_bytes += size
         if not self._body:
             self._body = body
@@ -310,7 +307,9 @@ class Connection:
             self._body += body
         if self.body_bytes > server.bounds.body_bytes_max:
             self._refusal = TOO_LARGE
-        elif server.buffered_bytes > server.bounds.buffered_bytes_max:
+        elif self._pieces > _PIECES_MAX and self.body_bytes < self._pieces * _PIECE_BYTES_MIN:
+            self._refusal = MALFORMED
+        elif server.is_crowded_by(self.body_bytes):
             self._refusal = server.relieve(self)
 
     def on_message_complete(self) -> None:
@@ -320,12 +319,7 @@ class Connection:
         body = bytes(self._body)
         head = Head(parser.get_method(), self._url, self._headers)
         self._waiting.append(HttpRequest(head, body, parser.should_keep_alive()))
-        # Like `_begin_request`, for the attributes that were changed.
-        self._url = b""
-        self._headers = {}
-        self._body = b""
-        self.body_bytes = 0
-        self._header_bytes = 0
+        self._begin_request()
         self.phase = _IDLE
         self.since = self._server.now
 
@@ -345,7 +339,7 @@ class Connection:
             self.answer_waiting()
 
     def close_when_idle(self) -> None:
-        """Close now if idle; otherwise the answer to the current request closes."""
+        """Close if idle; otherwise the answer to the current request closes."""
         if self._transport is not None and self.phase is _IDLE and not self.is_owed:
             self._turn.flush()
             self._transport.close()
@@ -418,10 +412,12 @@ class Connection:
             if awaited is _DONE:
                 self._write(request)
                 continue
+            self._age = end_resuming()
             self._answered = request
             self._answering = answering
             server.in_flight += 1
-            self._wait_for(awaited)
+            server.buffered_bytes += len(request.body)
+            resume_after(self._server.loop, awaited, self._resume)
             return
         if not waiting and (
             self._is_paused or self._backlog or self._wants_continue or self._is_half_closed
@@ -449,35 +445,32 @@ class Connection:
         if self._is_half_closed:
             transport.close()
 
-    def _wait_for(self, awaited: Any) -> None:
-        if awaited is None:
-            # The handler yielded with sleep(0).
-            self._server.loop.call_soon(self._resume)
-        else:
-            # As asyncio.Task does: acknowledges that the future was yielded to its waiter.
-            awaited._asyncio_future_blocking = False
-            awaited.add_done_callback(self._resume)
-
     def _resume(self, _: object = None) -> None:
         request, answering = self._answered, self._answering
         assert request is not None
         assert answering is not None
+        begin_resuming(self._age)
         try:
             awaited = next(answering, _DONE)
         except BaseException:
             # Not an Exception, which the pipeline catches; the client must not wait for ever.
-            self._answering = None
-            self._server.in_flight -= 1
+            self._end_answer(request)
             self.abort()
             raise
+        self._age = end_resuming()
         if awaited is not _DONE:
-            self._wait_for(awaited)
+            resume_after(self._server.loop, awaited, self._resume)
             return
+        self._end_answer(request)
+        self._write(request)
+        self.answer_waiting()
+
+    def _end_answer(self, request: HttpRequest) -> None:
+        self._age = 0
         self._answered = None
         self._answering = None
         self._server.in_flight -= 1
-        self._write(request)
-        self.answer_waiting()
+        self._server.buffered_bytes -= len(request.body)
 
     def _write(self, request: HttpRequest) -> None:
         transport = self._transport

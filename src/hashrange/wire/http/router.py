@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, Final, final
 
 import orjson
@@ -90,6 +90,8 @@ class Router:
         request_id = self.writer.next_request_id()
         answer = await self._pipeline.answer(request, codec, request_id)
         self._render(request_id, request, answer)
+        if answer.pieces is not None:
+            await _send_pieces(request, answer.pieces)
 
     async def _call(self, request: HttpRequest) -> None:
         """Answer a request to `POST /`."""
@@ -131,6 +133,7 @@ class Router:
             extra,
             closing=self.is_stopping or not request.keep_alive,
             reader=head.reader,
+            body_bytes=answer.length,
         )
         request.response = response.removesuffix(body) if head.method == b"HEAD" else response
 
@@ -161,6 +164,25 @@ async def _compress(request: HttpRequest, answer: HttpAnswer) -> None:
     if accepted is not None:
         answer.body, line = await encode_large_body(accepted, answer.body)
         answer.extra += line
+
+
+async def _send_pieces(request: HttpRequest, pieces: AsyncIterator[bytes]) -> None:
+    """Send a head and, unless only that was asked for, the body behind it in pieces."""
+    if request.head.method == b"HEAD":
+        return
+    sink = request.peer.sink
+    assert sink is not None, "a request with a streamed answer came through a connection"
+    head, request.response = request.response, b""
+    try:
+        await sink.send(head)
+        async for piece in pieces:
+            await sink.send(piece)
+    except ConnectionError:
+        return
+    except Exception:
+        # The head promised more; only the end of the connection can tell that it does not come.
+        sink.abort()
+        raise
 
 
 def _is_scrape(request: HttpRequest) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import final
+from typing import Final, final
 
 from hashrange.beat import seconds_to_beat
 from hashrange.wire.http.bounds import Bounds
@@ -20,6 +20,9 @@ from hashrange.wire.http.overload import BUSY
 from hashrange.wire.http.phase import Phase
 from hashrange.wire.http.router import Router
 from hashrange.wire.http.tls import Certificates, is_handshake, refuse_plain
+
+# Bodies that are taken however many others there are.
+_SMALL_BODY_BYTES: Final = 16 * 1024
 
 
 @final
@@ -133,6 +136,12 @@ class Server:
         self.has_surplus = self._count() > self.bounds.connections_max
         if self.is_stopping and not self._connections:
             self._all_gone.set()
+
+    def is_crowded_by(self, body_bytes: int) -> bool:
+        """Tell whether bodies are too large together, and one of this size counts."""
+        return (
+            self.buffered_bytes > self.bounds.buffered_bytes_max and body_bytes > _SMALL_BODY_BYTES
+        )
 
     def relieve(self, receiving: Connection) -> HttpAnswer | None:
         """Refuse the largest body of all, which are too large together.

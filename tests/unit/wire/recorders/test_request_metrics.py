@@ -7,12 +7,14 @@ from hashrange.api.operation import Context
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.clock import VirtualClock
 from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.metrics.buffer import MetricBuffer
 from hashrange.metrics.insights import InsightStore
 from hashrange.metrics.store import MetricStore
 from hashrange.storage.catalog import Catalog
 from hashrange.wire.recorders.key_access import KeyAccess
 from hashrange.wire.recorders.request_metrics import RequestMetrics, reason_metric
+from tests.harness.identities import key_store
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Music"
 
@@ -29,7 +31,12 @@ class Site:
         self.recorder = RequestMetrics(self.clock, self.buffer, self.keys, engine)
         catalog = Catalog(engine, self.clock, None)
         self.context = Context(
-            "000000000000", "us-east-1", catalog=catalog, engine=engine, clock=self.clock
+            "000000000000",
+            "us-east-1",
+            catalog=catalog,
+            engine=engine,
+            clock=self.clock,
+            table_keys=TableKeys(key_store(engine), self.clock),
         )
 
     def record(self, operation="GetItem", status=200, resources=(ARN,), consumed=(), **known: Any):
