@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from hashrange.api.operation import Context
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.clock import VirtualClock
 from hashrange.engine.memory.engine import MemoryEngine
