@@ -1,10 +1,12 @@
 # Builds the server into a virtual environment, then copies that and nothing else.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
+# For a cluster: --build-arg EXTRAS=[cassandra]
+ARG EXTRAS=
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src src
 RUN python -m venv --without-pip /opt/hashrange \
-    && python -m pip --python /opt/hashrange/bin/python install --no-cache-dir .
+    && python -m pip --python /opt/hashrange/bin/python install --no-cache-dir ".$EXTRAS"
 
 FROM python:3.11-slim-bookworm
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin hashrange \

@@ -21,7 +21,8 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
 	bench bench-peers conformance differential clients clients-go clients-java faults faults-consistency clean \
-	toolkit-servers toolkit-pyright supported-python wheel docs guides
+	toolkit-servers toolkit-pyright supported-python wheel docs guides cassandra cassandra-stop test-cassandra \
+	cluster bench-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -143,6 +144,25 @@ guides: $(READY) ## Run the commands and programs of the guides as they stand
 wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
 	@rm -rf build
 	$(BIN)/python -m tests.wheel
+
+# Jars come from Maven Central, once; data is in .cassandra. Another number of nodes: NODES=3
+NODES ?= 1
+cassandra: $(READY) ## Start Cassandra on loopback addresses (needs Java 17 and Maven): make cassandra NODES=3
+	$(BIN)/python -m tests.cassandra_nodes start $(NODES)
+
+cassandra-stop: $(READY) ## Stop the Cassandra nodes that were started here
+	$(BIN)/python -m tests.cassandra_nodes stop
+
+test-cassandra: $(READY) ## Run the engine's contract and the server's suites on Cassandra (Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes.suites $(ARGS)
+
+bench-cluster: $(READY) ## Measure Hashrange beside the bare driver on Cassandra (three nodes; Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes start 3 --network 127.41.0.
+	$(BIN)/python -m bench.cluster 127.41.0.1,127.41.0.2,127.41.0.3 $(ARGS)
+	$(BIN)/python -m tests.cassandra_nodes stop
+
+cluster: $(READY) ## Run three Cassandra nodes and two servers on ports 8000 and 8001 (Java 17, Maven)
+	$(BIN)/python -m tests.cassandra_nodes.cluster $(ARGS)
 
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))

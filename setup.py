@@ -50,6 +50,7 @@ COMPILED = [
     "wire/auth/authorization",
     "wire/protocols/json_codec",
     "wire/http/connection",
+    "wire/http/suspension",
     "wire/pipeline",
     "wire/protocols/target_json",
     "wire/http/router",

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bench.load import Sample, measure
@@ -152,7 +153,7 @@ def _restore(server: Server, table: str, items: int) -> None:
         target = f"{table}_{operation}"
         begin = (time.monotonic(), server.cpu_seconds())
         _succeed(server, operation, TargetTableName=target, **request)
-        _wait(lambda target=target: _describe(server, target)["TableStatus"] == "ACTIVE", target)
+        _wait(partial(_is_active, server, target), target)
         _say(server, f"{table}: {title}", items, begin)
         _wait_for_table(server, target, items)
     if "--no-reads" in sys.argv:
@@ -195,10 +196,15 @@ def _read_latency(server: Server, seconds: int) -> float:
     return measure(server, requests, connections=4, seconds=seconds).p99_ms
 
 
+def _is_active(server: Server, table: str) -> bool:
+    return bool(_describe(server, table)["TableStatus"] == "ACTIVE")
+
+
 def _wait_for_table(server: Server, table: str, items: int) -> None:
     """Wait until a table is ACTIVE, and make sure that it has so many items."""
-    _wait(lambda: _describe(server, table)["TableStatus"] == "ACTIVE", table)
-    counted, start = 0, {}
+    _wait(partial(_is_active, server, table), table)
+    counted = 0
+    start: dict[str, Any] = {}
     while True:
         page = _succeed(server, "Scan", TableName=table, Select="COUNT", **start)
         counted += page["Count"]

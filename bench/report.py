@@ -1,4 +1,4 @@
-"""The report: docs/benchmarks.md and its plots, from the numbers of all parts."""
+"""The report: docs/benchmarks.md, the details behind it and the plots, from all numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ Row = dict[str, Any]
 _INTRODUCTION = """# Benchmarks
 
 Hashrange and the other servers that speak the DynamoDB API, on one machine, started one beside the
-other and measured in turns. This page is written by `make bench`; `make bench-peers` installs the
-peers. How it is measured stands at the end.
+other and measured in turns. [All numbers and how they are measured](benchmarks/details.md).
+
+"""
+
+_DETAILS_INTRODUCTION = """# Benchmarks in detail
+
+All measurements behind the [summary](../benchmarks.md). Both pages are written by `make bench`;
+`make bench-peers` installs the peers. How it is measured stands at the end.
 """
 
 _METHOD = """## How it is measured
@@ -69,10 +75,45 @@ def machine() -> str:
 
 def write(results: Results, docs: Path) -> None:
     """Write the page and the plots."""
-    parts = [_INTRODUCTION, *(_sections(results)), _METHOD]
-    (docs / "benchmarks.md").write_text("\n".join(parts))
+    (docs / "benchmarks.md").write_text(_INTRODUCTION + _summary(results))
+    parts = [_DETAILS_INTRODUCTION, *(_sections(results)), _METHOD]
+    (docs / "benchmarks" / "details.md").write_text("\n".join(parts))
     for name, plot in _plots(results).items():
         (docs / "benchmarks" / f"{name}.svg").write_text(plot)
+
+
+def _summary(results: Results) -> str:
+    """Return one screen: a plot, and each workload beside the best of the peers."""
+    about, rows = results["throughput"]["about"], results["throughput"]["rows"]
+    text = [
+        "![Requests per second on disk, 16 connections](benchmarks/disk.svg)\n",
+        "16 connections, requests per second, and how many times those of the fastest peer:\n",
+        "| | in memory | | on disk, durable | |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for workload in WORKLOADS:
+        cells = [
+            _beside_the_best(
+                [
+                    row
+                    for row in rows
+                    if (row["workload"], row["storage"], row["connections"])
+                    == (workload, storage, 16)
+                ]
+            )
+            for storage in ("memory", "disk")
+        ]
+        text.append(f"| {WORKLOADS[workload]} | {cells[0]} | {cells[1]} |")
+    return "\n".join([*text, "", _about_text(about, peers=True)])
+
+
+def _beside_the_best(rows: Sequence[Row]) -> str:
+    """Return our requests per second, and their ratio to those of the fastest peer."""
+    ours = [row.get("per_second", 0) for row in rows if row["server"] == OURS[0]]
+    peers = [row.get("per_second", 0) for row in rows if row["server"] not in OURS]
+    if not ours or not peers:
+        return "— | —"
+    return f"{ours[0]:,.0f} | {ours[0] / max(peers):.1f} ×"
 
 
 def part_text(part: str, results: Results) -> str:
@@ -101,7 +142,7 @@ def _throughput(results: Results) -> str:
             line = [row for row in chosen if row["connections"] == connections]
             text.append(f"{_connections(connections)}, requests per second:\n")
             if connections == 16:
-                text.append(f"![{title}](benchmarks/{storage}.svg)\n")
+                text.append(f"![{title}]({storage}.svg)\n")
             text.append(_comparison(line, "per_second", "{:,.0f}", max))
             if connections == 16:
                 text.append("16 connections, p99 latency in ms:\n")
@@ -258,7 +299,7 @@ def _growth(results: Results) -> str:
     file_mb = max(row["file_mb"] for row in growth["tables"])
     size = f"The files of {large:,} items of 1 KB take {file_mb:,.0f} MB.\n"
     about = _about_text(results["growth"]["about"])
-    image = "![Growth](benchmarks/growth.svg)\n"
+    image = "![Growth](growth.svg)\n"
     return "\n".join(["## Growth\n", about, image, _table(tables), _table(pages), scanned, size])
 
 
@@ -268,7 +309,7 @@ def _in_process(results: Results) -> str:
     for row in rows:
         cells = [f"{row['hashrange_us']:,.0f}", f"{row['moto_us']:,.0f}"]
         table.append([row["call"], *cells, f"{row['moto_us'] / row['hashrange_us']:.1f} ×"])
-    text = "boto3 calls inside a test, with no server (see [testing](guides/testing.md)):\n"
+    text = "boto3 calls inside a test, with no server (see [testing](../guides/testing.md)):\n"
     return "\n".join(["## In-process, for tests\n", text, _table(table)])
 
 
@@ -295,7 +336,7 @@ def _soak(results: Results) -> str:
         "whether the server itself slows down.\n"
     )
     about = _about_text(results["soak"]["about"], rounds=False)
-    return "\n".join(["## Soak\n", about, text, "![Soak](benchmarks/soak.svg)\n", _table(table)])
+    return "\n".join(["## Soak\n", about, text, "![Soak](soak.svg)\n", _table(table)])
 
 
 def _neighbours(results: Results) -> str:

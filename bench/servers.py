@@ -233,6 +233,10 @@ class Server:
                 kilobytes += sum(int(line.split()[1]) for line in rollup if counted in line[:9])
         return kilobytes / 1024
 
+    def process_ids(self) -> list[int]:
+        """Return its processes."""
+        return [pid for pid, _ in _process_tree(self.process.pid)]
+
     def commit_count(self) -> int:
         """Return how many transactions Hashrange has committed, from SQLite's index of its log."""
         assert self.directory is not None

@@ -12,23 +12,21 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from hashrange.options import CLUSTER_FIELDS, ENVIRONMENT_PREFIX, OPTIONS, Kind, Option
 from hashrange.server_key import KEY_VARIABLE, KeySource
 
 if TYPE_CHECKING:
     from hashrange.model.triggers import FunctionRecord, MappingRecord
 
-ENVIRONMENT_PREFIX: Final = "HASHRANGE_"
 CONFIG_OPTION: Final = "config"
 
 # Beyond this, more workers are a matter of taste: each takes memory, and writes take turns.
 _WORKERS_SUITING_MAX: Final = 4
 
 _LOOPBACK: Final = re.compile(r"localhost|::1|127(\.[0-9]{1,3}){3}")
-_NAME: Final = r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"
 _HTTP: Final = re.compile(r"https?://[^\s/]+/?")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
@@ -36,170 +34,6 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 class SettingsError(Exception):
     """A setting cannot be used; the message says which and why, for people."""
-
-
-class Kind(Enum):
-    """How a setting is written."""
-
-    TEXT = "text"
-    PATH = "path"
-    COUNT = "number"
-    SECONDS = "seconds"
-    SWITCH = "switch"
-    # Several texts: a repeated flag, a list in the file, commas between them in the environment.
-    TEXTS = "texts"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How one setting is given and what it is for."""
-
-    name: str
-    kind: Kind
-    help: str
-    choices: tuple[str, ...] = ()
-    lowest: int = 0
-    highest: int = 1_000_000
-    # What each of several texts looks like, and an example of it.
-    pattern: str = ""
-    example: str = ""
-
-    @property
-    def field(self) -> str:
-        return self.name.replace("-", "_")
-
-    @property
-    def variable(self) -> str:
-        return ENVIRONMENT_PREFIX + self.field.upper()
-
-
-OPTIONS: Final = (
-    Option("host", Kind.TEXT, "address to listen on"),
-    Option("port", Kind.COUNT, "port to listen on; 0 takes a free one", highest=65535),
-    Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
-    Option(
-        "backup-dir",
-        Kind.PATH,
-        "directory of backups of tables, best on another disk; beside the data if it is not set",
-    ),
-    Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
-    Option(
-        "workers",
-        Kind.COUNT,
-        "processes that share the port and the data; 0 means one per core, at most four",
-        highest=1000,
-    ),
-    Option(
-        "durability",
-        Kind.TEXT,
-        "what an acknowledged write survives: 'full' a power loss, 'relaxed' a crash of the server",
-        choices=("full", "relaxed"),
-    ),
-    Option(
-        "table-delay",
-        Kind.SECONDS,
-        "seconds that tables and indexes take to change state",
-        highest=3600,
-    ),
-    Option("realistic", Kind.SWITCH, "let tables and indexes change state as slowly as AWS does"),
-    Option(
-        "capacity",
-        Kind.TEXT,
-        "what throttles requests: 'provisioned' capacity and configured maxima, all that 'aws' "
-        "limits, or nothing ('off'); realistic makes it 'aws'",
-        choices=("provisioned", "aws", "off"),
-    ),
-    Option(
-        "ttl-delay",
-        Kind.SECONDS,
-        "seconds that expired items stay before time to live deletes them",
-        highest=604_800,
-    ),
-    Option("credentials", Kind.PATH, "TOML file of access keys; signatures are verified with it"),
-    Option(
-        "auth",
-        Kind.SWITCH,
-        "verify signatures and obey IAM policies; the first start makes an administrator",
-    ),
-    Option(
-        "key-file",
-        Kind.PATH,
-        "file with the server's key, which encrypts the data directory",
-    ),
-    Option(
-        "key-command",
-        Kind.TEXT,
-        "command that prints the server's key, such as that of a vault",
-    ),
-    Option("tls-cert", Kind.PATH, "file with the certificate of the server, and its chain, in PEM"),
-    Option("tls-key", Kind.PATH, "file with the private key of that certificate, in PEM"),
-    Option(
-        "tls-client-ca",
-        Kind.PATH,
-        "file with certificates; clients need one that was signed by one of these",
-    ),
-    Option("insecure", Kind.SWITCH, "accept anybody, also from other machines"),
-    Option(
-        "cors-origin",
-        Kind.TEXTS,
-        "origin whose web pages may use the server; may be repeated",
-        pattern=rf"https?://{_NAME}(:[0-9]{{1,5}})?",
-        example="https://app.example.com",
-    ),
-    Option(
-        "allowed-host",
-        Kind.TEXTS,
-        "host name that a server without credentials answers to besides loopback; may be repeated",
-        pattern=_NAME,
-        example="db.example.com",
-    ),
-    Option("allow-functions", Kind.SWITCH, "let requests register functions, which run programs"),
-    Option("faults", Kind.SWITCH, "let requests to /_hashrange/faults inject faults, for tests"),
-    Option(
-        "bucket-dir",
-        Kind.PATH,
-        "directory that stands for S3 buckets, for exports and imports; beside the data if not set",
-    ),
-    Option(
-        "s3-endpoint",
-        Kind.TEXT,
-        "address of an S3 service for exports and imports, in place of the directory of buckets",
-        example="https://s3.example.com",
-    ),
-    Option("s3-region", Kind.TEXT, "region of the S3 service"),
-    Option(
-        "s3-credentials",
-        Kind.PATH,
-        "file with the access key of the S3 service, as the AWS CLI keeps it; else as the CLI does",
-    ),
-    Option("max-connections", Kind.COUNT, "connections per worker", lowest=1),
-    Option("max-in-flight", Kind.COUNT, "unfinished requests per worker", lowest=1),
-    Option("idle-timeout", Kind.COUNT, "seconds after which an idle connection is closed", (), 1),
-    Option("stop-timeout", Kind.COUNT, "seconds a stop waits for requests that are under way"),
-    Option(
-        "metrics",
-        Kind.TEXT,
-        "whether requests are measured, for CloudWatch, alarms and Prometheus",
-        choices=("on", "off"),
-    ),
-    Option(
-        "slow-request-ms",
-        Kind.COUNT,
-        "milliseconds from which a request is logged as slow; 0 logs none",
-    ),
-    Option(
-        "wasteful-ratio",
-        Kind.COUNT,
-        "items examined for each one returned, from which a request is logged; 0 logs none",
-    ),
-    Option(
-        "log-level",
-        Kind.TEXT,
-        "least important messages to log; 'debug' includes every request",
-        choices=("debug", "info", "warning", "error"),
-    ),
-    Option("log-format", Kind.TEXT, "how messages are logged", choices=("human", "json")),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +45,17 @@ class Settings:
     data_dir: Path = Path("hashrange-data")
     backup_dir: Path | None = None
     in_memory: bool = False
+    engine: Literal["sqlite", "cassandra"] = "sqlite"
+    contact_points: tuple[str, ...] = ()
+    cassandra_port: int = 9042
+    keyspace: str = "hashrange"
+    replication: int = 3
+    datacenter: str = ""
+    cassandra_user: str = ""
+    cassandra_password_file: Path | None = None
+    cassandra_ca: Path | None = None
+    table_shards: int = 16
+    allow_periodic_commit_log: bool = False
     workers: int = 0
     durability: Literal["full", "relaxed"] = "full"
     table_delay: float = 0.0
@@ -237,7 +82,10 @@ class Settings:
     max_in_flight: int = 8192
     idle_timeout: int = 300
     stop_timeout: int = 20
+    audit: str = "auto"
+    audit_file: Path | None = None
     metrics: str = "on"
+    otlp_endpoint: str | None = None
     slow_request_ms: int = 0
     wasteful_ratio: int = 0
     log_level: str = "info"
@@ -262,6 +110,11 @@ class Settings:
     def is_guarded(self) -> bool:
         """Whether signatures are verified."""
         return self.auth or self.credentials is not None
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether the data is in a Cassandra cluster."""
+        return self.engine == "cassandra"
 
 
 def default_of(option: Option) -> object:
@@ -294,7 +147,8 @@ def _workers_that_suit(settings: Settings) -> int:
     By measurement: a second one on two cores answers 1.2 to 1.7 times as many reads and 0.9 to 1.3
     times as many writes. Only Linux spreads connections over processes that share a port.
     """
-    if settings.in_memory or sys.platform != "linux":
+    # Workers on one cluster would compete for its shards; see docs/guides/cluster.md.
+    if settings.in_memory or settings.is_clustered or sys.platform != "linux":
         return 1
     return min(len(os.sched_getaffinity(0)), _WORKERS_SUITING_MAX)
 
@@ -373,6 +227,8 @@ def _parse(option: Option, value: object, shown: str) -> object:
         raise SettingsError(f"{shown} needs a text, not {value!r}.")
     if option.choices and value not in option.choices:
         raise SettingsError(f"{shown} is one of {', '.join(option.choices)}, not {value!r}.")
+    if option.pattern and not re.fullmatch(option.pattern, value):
+        raise SettingsError(f"{shown} looks like {option.example}, not {value!r}.")
     if option.kind is Kind.PATH:
         return Path(value)
     return value
@@ -426,11 +282,36 @@ def _check_contradictions(source: Mapping[str, Any]) -> None:
     """Refuse what one and the same source cannot mean."""
     if source.get("in_memory") and "data_dir" in source:
         raise SettingsError("in-memory keeps nothing on disk: leave out either it or data-dir.")
+    if source.get("engine") == "cassandra":
+        for name in ("in_memory", "data_dir", "durability"):
+            if name in source:
+                raise SettingsError(f"{name.replace('_', '-')} says nothing to engine cassandra.")
     if source.get("realistic") and "table_delay" in source:
         raise SettingsError("realistic brings its own delays: leave out either it or table-delay.")
 
 
+def _check_cluster(settings: Settings) -> None:
+    """Refuse settings of a cluster without one, and a cluster that cannot be found."""
+    if not settings.is_clustered:
+        plain = Settings()
+        for name in CLUSTER_FIELDS:
+            if getattr(settings, name) != getattr(plain, name):
+                raise SettingsError(f"{name.replace('_', '-')} is for --engine cassandra only.")
+        return
+    if settings.in_memory:
+        raise SettingsError("in-memory and engine cassandra exclude each other.")
+    if not settings.contact_points:
+        raise SettingsError("engine cassandra needs contact-points, addresses of Cassandra nodes.")
+    if bool(settings.cassandra_user) != bool(settings.cassandra_password_file):
+        raise SettingsError("cassandra-user and cassandra-password-file need each other.")
+    if settings.is_guarded and not settings.key_source.is_given:
+        raise SettingsError(
+            "On a cluster, give --key-file: all processes need the same key for secrets."
+        )
+
+
 def _check_agreement(settings: Settings) -> None:
+    _check_cluster(settings)
     if settings.in_memory and settings.workers > 1:
         raise SettingsError("in-memory needs a single worker: processes do not share memory.")
     if not is_loopback(settings.host) and not settings.is_guarded and not settings.insecure:

@@ -11,7 +11,9 @@ import asyncio
 import mmap
 from typing import Final, final
 
-BEAT_SECONDS: Final = 0.25
+from hashrange.beat import seconds_to_beat
+
+BEAT_SECONDS: Final = 0.5
 LOOK_SECONDS: Final = 0.5
 # A worker that is silent for so many looks hangs: its writes, and those of others, wait for it.
 _SILENT_LOOKS_MAX: Final = 8
@@ -37,7 +39,7 @@ class Heartbeats:
     def beat(self, index: int, loop: asyncio.AbstractEventLoop) -> None:
         """Beat from now on; in the worker."""
         self._words[index] += 1
-        loop.call_later(BEAT_SECONDS, self.beat, index, loop)
+        loop.call_later(seconds_to_beat(BEAT_SECONDS), self.beat, index, loop)
 
     def hangs(self, index: int) -> bool:
         """Look at a worker; tell whether it has been silent for too long; in the supervisor."""

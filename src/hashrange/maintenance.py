@@ -18,6 +18,8 @@ from typing import Final, final
 
 import apsw
 
+from hashrange.app.locksmith import TableLocksmith
+from hashrange.clock import SystemClock
 from hashrange.engine.base import Engine
 from hashrange.engine.sqlite.conversion import rewrite_database
 from hashrange.engine.sqlite.data_directory import DATABASE_NAME, LOG_NAME
@@ -30,12 +32,18 @@ from hashrange.engine.sqlite.encryption import (
     make_page_key,
     open_encryption,
     read_mark,
+    root_key,
     write_mark,
 )
 from hashrange.engine.sqlite.engine import DataDirectoryError, SqliteEngine, acquire_directory
 from hashrange.engine.sqlite.inspection import Inspection
 from hashrange.errors import CorruptionError, EngineError
+from hashrange.keyring.store import KeyStore
+from hashrange.keyring.table_keys import TableKeys
+from hashrange.sealing import SealError, Vault
+from hashrange.server_key import default_key_file, load_server_key
 from hashrange.storage.consistency import MENDED_TOGETHER_MAX, Consistency, Mending
+from hashrange.storage.sealed_engine import SealedEngine
 from hashrange.storage.table_check import Finding
 
 _PROGRESS_SECONDS: Final = 2.0
@@ -75,7 +83,7 @@ def check(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
                 say(problem)
 
         async def check_tables() -> int:
-            engine = SqliteEngine.open(directory, server_key=key)
+            engine = _open_engine(directory, key)
             found = 0
             try:
                 async for subject, finding in Consistency(engine, progress).findings():
@@ -100,7 +108,7 @@ def repair(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
                 say(deed)
 
         async def mend_tables() -> int:
-            engine = SqliteEngine.open(directory, server_key=key)
+            engine = _open_engine(directory, key)
             try:
                 return await _mend(engine, say, progress)
             finally:
@@ -192,6 +200,24 @@ def _rewrite(
 def _page_key(directory: Path, key: bytes) -> PageKey | None:
     """Return the key of the pages as they are; None if they are plain."""
     return open_encryption(directory / DATABASE_NAME, key, accepts_interrupted=True).page_key
+
+
+def _open_engine(directory: Path, key: bytes | None) -> Engine:
+    """Open the engine, with the keys of tables that are encrypted with a KMS key if they open."""
+    engine = SqliteEngine.open(directory, server_key=key)
+
+    def load_root_key() -> bytes:
+        server_key = key
+        if server_key is None:
+            path = default_key_file(directory)
+            if not path.exists():
+                raise SealError
+            server_key = load_server_key(path, may_create=False)
+        return root_key(directory, server_key)
+
+    keyring = KeyStore(Vault(load_root_key))
+    keyring.open(engine)
+    return SealedEngine(engine, TableLocksmith(TableKeys(keyring, SystemClock())))
 
 
 def _inspect(directory: Path, key: bytes | None, progress: _Progress) -> Inspection:

@@ -1,7 +1,8 @@
 """Totals that the workers of a server share: what each of them took of each bucket so far.
 
 Memory that the supervisor maps before it forks holds a region for each worker. A region is a hash
-table with open addressing: a word with the hash of a name (0 where free), and a total. A worker
+table with open addressing: a word with the hash of a name (0 where free), a total, and the level of
+the bucket as the worker saw it last, with the time. A worker
 writes to its own region only and reads all others, so there is no lock that a killed worker could
 hold. A worker that is started again goes on with the totals of the one before it. In a region that
 is full, further names are not shared.
@@ -25,14 +26,15 @@ class SharedTotals:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         # The map must live as long as the words do.
-        self._map = mmap.mmap(-1, 2 * _WORD_BYTES * ENTRIES * workers)
-        half = _WORD_BYTES * ENTRIES * workers
-        self._names = memoryview(self._map)[:half].cast("Q")
-        self._totals = memoryview(self._map)[half:].cast("d")
+        part = _WORD_BYTES * ENTRIES * workers
+        self._map = mmap.mmap(-1, 4 * part)
+        self._names = memoryview(self._map)[:part].cast("Q")
+        # Totals, then levels, then their times.
+        self._values = memoryview(self._map)[part:].cast("d")
 
     def of(self, worker: int) -> WorkerTotals:
         """Return the totals as one worker sees them."""
-        return WorkerTotals(self._names, self._totals, worker, self._workers)
+        return WorkerTotals(self._names, self._values, worker, self._workers)
 
 
 @final
@@ -40,21 +42,37 @@ class WorkerTotals:
     """What this worker and the others have taken; see `capacity.buckets.Totals`."""
 
     def __init__(
-        self, names: memoryview[int], totals: memoryview[float], worker: int, workers: int
+        self, names: memoryview[int], values: memoryview[float], worker: int, workers: int
     ) -> None:
         self._names = names
-        self._totals = totals
+        self._totals = values
+        self._levels = ENTRIES * workers
+        self._times = 2 * ENTRIES * workers
         self._worker = worker
+        self._workers = workers
         self._others = [number for number in range(workers) if number != worker]
         self._hashes: dict[str, int] = {}
         # Where a name was found, by worker and name. Entries never move.
         self._places: dict[tuple[int, str], int] = {}
 
-    def add(self, name: str, units: float) -> None:
-        """Add units that this worker took."""
+    def add(self, name: str, units: float, level: tuple[float, float]) -> None:
+        """Add units that this worker took, and tell the level since then."""
         place = self._find(self._worker, name, is_own=True)
         if place is not None:
-            self._totals[place] += units
+            values = self._totals
+            values[place] += units
+            values[self._levels + place], values[self._times + place] = level
+
+    def level(self, name: str) -> tuple[float, float] | None:
+        """Return the newest level that a worker told, this one in an earlier life included."""
+        newest = None
+        for worker in range(self._workers):
+            place = self._find(worker, name)
+            if place is not None:
+                at = self._totals[self._times + place]
+                if newest is None or at >= newest[1]:
+                    newest = self._totals[self._levels + place], at
+        return newest
 
     def others(self, name: str) -> float:
         """Return what all other workers took so far."""

@@ -162,6 +162,37 @@ def test_a_committed_transaction_is_seen_by_strong_reads_before_it_is_applied(si
     assert site.locks() == 2
 
 
+def test_a_committed_transaction_is_seen_by_strong_queries_and_scans(site: Site) -> None:
+    committed(site)
+
+    def queried(table: str, name: str, **more: Any) -> int:
+        values = {":p": key_of(name)["p"]}
+        answer = site.call(
+            "Query",
+            TableName=table,
+            KeyConditionExpression="p = :p",
+            ExpressionAttributeValues=values,
+            **more,
+        )
+        return int(answer["Items"][0]["money"]["N"])
+
+    assert queried(*LEFT) == MONEY
+    assert queried(*RIGHT, ConsistentRead=True, IndexName="local") == MONEY + 5
+    assert queried(*RIGHT, ConsistentRead=True) == MONEY + 5
+    assert site.locks() == 1
+    found = site.call("Scan", TableName="left", ConsistentRead=True)["Items"]
+    amounts = [int(item["money"]["N"]) for item in found if item["p"] == key_of(LEFT[1])["p"]]
+    assert amounts == [MONEY - 5]
+    assert site.settle_and_check() == AFTER
+
+
+def test_a_strong_query_does_not_wait_for_a_transaction_in_progress(site: Site) -> None:
+    prepared(site)
+    found = site.call("Scan", TableName="left", ConsistentRead=True)["Items"]
+    assert {int(item["money"]["N"]) for item in found if "money" in item} == {MONEY}
+    assert site.locks() == 2
+
+
 def test_a_committed_transaction_is_finished_by_whoever_meets_it(site: Site) -> None:
     committed(site)
     site.call("UpdateItem", **site.touch(LEFT))

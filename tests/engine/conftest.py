@@ -14,23 +14,34 @@ from hashrange.engine.base import Engine
 from hashrange.engine.memory.cluster import ClusterMemoryEngine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.engine.sqlite.engine import Durability, SqliteEngine, acquire_directory
+from tests.harness.cassandra import cassandra_engine
+from tests.harness.played_cassandra import PlayedCassandra
 
 TEST_SECONDS_MAX = 30
 
 
-@pytest.fixture(
-    params=[
-        "memory",
-        "cluster",
-        "sqlite",
-        "sqlite-in-thread",
-        "sqlite-relaxed",
-        "sqlite-together",
-        "sqlite-together-in-thread",
-        "sqlite-encrypted",
-        "sqlite-encrypted-together",
-    ]
-)
+ENGINES = [
+    "memory",
+    "cluster",
+    "sqlite",
+    "sqlite-in-thread",
+    "sqlite-relaxed",
+    "sqlite-together",
+    "sqlite-together-in-thread",
+    "sqlite-encrypted",
+    "sqlite-encrypted-together",
+    "cassandra-played",
+]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run contract tests on every engine, or with --cassandra on Cassandra alone."""
+    if "engine" in metafunc.fixturenames:
+        found = metafunc.config.getoption("--cassandra")
+        metafunc.parametrize("engine", ["cassandra"] if found else ENGINES, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """An empty engine, closed by the hook below inside the test's own event loop."""
     if request.param == "memory":
@@ -38,6 +49,12 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         return
     if request.param == "cluster":
         yield ClusterMemoryEngine()
+        return
+    if request.param == "cassandra-played":
+        yield PlayedCassandra(no_answer=0.1).engine()
+        return
+    if request.param == "cassandra":
+        yield cassandra_engine(request.config.getoption("--cassandra"))
         return
     key = bytes(32) if "encrypted" in request.param else None
     lock = acquire_directory(tmp_path / "data", server_key=key)

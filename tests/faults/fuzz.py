@@ -281,7 +281,17 @@ HEADS = (
     b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 24\r\n\r\nAction=GetCallerIdentity",
 )
-PIECES = (b"\r\n", b"\n", b" ", b"\x00", b"\xff", b":", b"chunked", b"Content-Length: 5\r\n", b"-1")
+PIECES: tuple[bytes, ...] = (
+    b"\r\n",
+    b"\n",
+    b" ",
+    b"\x00",
+    b"\xff",
+    b":",
+    b"chunked",
+    b"Content-Length: 5\r\n",
+    b"-1",
+)
 PIECES += (b"999999999999999999999", b"gzip", b"HTTP/9.9", b"{", b"[" * 50, b"AWS4-HMAC-SHA256 ")
 
 

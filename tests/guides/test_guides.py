@@ -26,6 +26,7 @@ _BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What the server of a page is started with.
 FLAGS = {
     "access": ("--auth",),
+    "audit": ("--auth",),
     "triggers": ("--allow-functions",),
     "capacity": ("--capacity", "provisioned"),
 }

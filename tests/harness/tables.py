@@ -20,9 +20,11 @@ from hashrange.clock import VirtualClock
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.errors import ClientError
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.services.backfill import Backfill
 from hashrange.storage.catalog import Catalog, Delays
 from tests.harness.calls import scope_in
+from tests.harness.identities import key_store
 
 _OPERATIONS = {
     operation.name: operation
@@ -54,8 +56,14 @@ class Tables:
         self.clock = VirtualClock()
         self.catalog = Catalog(self.engine, self.clock, delays)
         self.backfill = Backfill(self.engine, self.catalog, self.clock)
+        self.keyring = key_store(self.engine)
         self.context = Context(
-            ACCOUNT, REGION, catalog=self.catalog, engine=self.engine, clock=self.clock
+            ACCOUNT,
+            REGION,
+            catalog=self.catalog,
+            engine=self.engine,
+            clock=self.clock,
+            table_keys=TableKeys(self.keyring, self.clock),
         )
 
     def call(self, name: str, **request: Any) -> dict[str, Any]:

@@ -123,3 +123,57 @@ def test_step_scaling_is_refused_as_dynamodb_does_not_support_it(scaling):
         },
     ).startswith("ValidationException")
     scaling.deregister_scalable_target(**TARGET)
+
+
+def write_for_a_minute(server, units):
+    """Consume write units within a minute of the clock, and let the minute pass."""
+    client = server.client()
+    for first in range(0, units, 25):
+        puts = [
+            {"PutRequest": {"Item": {"Artist": {"S": str(number)}}}}
+            for number in range(first, first + 25)
+        ]
+        client.batch_write_item(RequestItems={"Music": puts})
+    server.clock.advance(60)
+
+
+def test_capacity_follows_the_metrics_of_consumption_and_alarms_show_it(server, scaling):
+    server.clock.set(server.clock.now() // 60 * 60 + 86_401)
+    scaling.register_scalable_target(**TARGET, MinCapacity=5, MaxCapacity=100)
+    policy = scaling.put_scaling_policy(
+        **TARGET,
+        PolicyName="writes",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 70.0,
+            "PredefinedMetricSpecification": {
+                "PredefinedMetricType": "DynamoDBWriteCapacityUtilization"
+            },
+        },
+    )
+    server.clock.advance(1)
+    before = write_units(server)
+    for _ in range(3):
+        write_for_a_minute(server, 600)
+    server.clock.advance(15)
+    # 10 units a second are 70 % of 15.
+    assert before < 15
+    assert write_units(server) == 15
+    names = [alarm["AlarmName"] for alarm in policy["Alarms"]]
+    alarms = server.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"]
+    thresholds = {alarm["AlarmName"]: alarm["Threshold"] for alarm in alarms}
+    assert thresholds[names[0]] == pytest.approx(0.7 * 15 * 60)
+    history = server.client("cloudwatch").describe_alarm_history(
+        AlarmName=names[0], HistoryItemType="Action"
+    )["AlarmHistoryItems"]
+    assert all("Successfully executed" in item["HistorySummary"] for item in history)
+    for _ in range(17):
+        server.clock.advance(60)
+    assert write_units(server) == 5
+    described = scaling.describe_scaling_activities(**TARGET)["ScalingActivities"]
+    assert [each["Description"] for each in described[:2]] == [
+        "Setting write capacity units to 5.",
+        "Setting write capacity units to 15.",
+    ]
+    scaling.deregister_scalable_target(**TARGET)
+    assert server.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"] == []

@@ -69,8 +69,8 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
         ("iam", lambda c: c.list_server_certificates(), ("InvalidAction", 400)),
         ("sns", lambda c: c.list_platform_applications(), ("InvalidAction", 400)),
         ("ec2", lambda c: c.describe_instances(), ("InvalidAction", 400)),
-        ("s3", lambda c: c.list_buckets(), ("NotImplemented", 501)),
-        ("s3", lambda c: c.get_object(Bucket="bucket", Key="a/b"), ("NotImplemented", 501)),
+        ("s3", lambda c: c.get_bucket_acl(Bucket="bucket"), ("NotImplemented", 501)),
+        ("s3", lambda c: c.get_object_acl(Bucket="bucket", Key="a/b"), ("NotImplemented", 501)),
     ],
 )
 def test_an_operation_that_is_not_served_is_unknown_in_the_words_of_its_service(

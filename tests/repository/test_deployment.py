@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from hashrange.cli.main import build_parser
-from hashrange.config import OPTIONS, Settings, load_settings
+from hashrange.config import Settings, load_settings
+from hashrange.options import OPTIONS
 from hashrange.testing import serve
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def test_the_image_is_slim_made_in_two_stages_and_pinned_to_a_version():
     assert len(bases) == 2
     assert all(re.match(r"python:3\.\d+-slim", base) for base in bases)
     assert {word for word, _ in instructions()} <= {
-        *("FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE"),
+        *("FROM", "ARG", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE"),
         *("STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"),
     }
 
@@ -83,7 +84,7 @@ def test_the_image_runs_as_a_user_that_is_not_root_and_owns_the_volume():
 
 def test_the_image_installs_without_a_cache_and_copies_only_what_is_there():
     (install,) = [rest for _, rest in instructions() if " install --no-cache-dir" in rest]
-    assert install.endswith(" .")
+    assert install.endswith(' ".$EXTRAS"')
     allowed = (ROOT / ".dockerignore").read_text().splitlines()
     for word, rest in instructions():
         if word == "COPY" and not rest.startswith("--from"):

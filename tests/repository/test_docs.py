@@ -8,7 +8,8 @@ import pytest
 
 from hashrange import __version__
 from hashrange.cli.main import build_parser
-from hashrange.config import OPTIONS, default_of
+from hashrange.config import default_of
+from hashrange.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

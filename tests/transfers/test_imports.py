@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+import zstandard
 from botocore.exceptions import ClientError
 
 from tests.transfers.conftest import (
@@ -212,3 +213,31 @@ def test_a_bulk_put_can_be_cancelled(world: World, dynamodb: Any, table: str, bu
     assert described["BulkOperationStatus"] == "CANCELLED"
     listed = dynamodb.list_bulk_operations(MaxResults=1)["BulkOperationsSummaryList"]
     assert [summary["BulkOperationArn"] for summary in listed] == [arn]
+
+
+def test_an_ion_export_comes_back_as_the_same_table(
+    world: World, dynamodb: Any, table: str, bucket: str
+) -> None:
+    put_all(dynamodb, table, make_items(30))
+    described = export(dynamodb, TableArn=arn_of(table), S3Bucket=bucket, ExportFormat="ION")
+    prefix = described["ExportManifest"].replace("manifest-summary.json", "data/")
+    described = import_table(
+        dynamodb,
+        f"{table}-ion",
+        bucket,
+        prefix=prefix,
+        InputFormat="ION",
+        InputCompressionType="GZIP",
+    )
+    assert described["ImportStatus"] == "COMPLETED", described
+    assert contents(dynamodb, f"{table}-ion") == contents(dynamodb, table)
+
+
+def test_zstandard_input_is_read(world: World, dynamodb: Any, table: str, bucket: str) -> None:
+    compress = zstandard.ZstdCompressor().compress
+    write(world, bucket, "1.zst", compress(lines(item(1)).encode()) + compress(b""))
+    write(world, bucket, "2.zst", compress(lines(item(2)).encode()))
+    write(world, bucket, "3.zst", compress(lines(item(3)).encode())[:-3])
+    described = import_table(dynamodb, f"{table}-zstd", bucket, InputCompressionType="ZSTD")
+    assert (described["ImportedItemCount"], described["ErrorCount"]) == (2, 1)
+    assert contents(dynamodb, f"{table}-zstd").keys() == {("p", "1"), ("p", "2")}

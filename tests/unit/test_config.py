@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.config import OPTIONS, Kind, Settings, SettingsError, load_settings
+from hashrange.config import Settings, SettingsError, load_settings
+from hashrange.options import CLUSTER_FIELDS, OPTIONS, Kind
 
 
 def refusal(flags=None, environment=None):
@@ -55,6 +56,21 @@ def test_an_empty_variable_says_nothing():
     assert load_settings({}, {"HASHRANGE_PORT": ""}).port == 8000
 
 
+CLUSTER = {"HASHRANGE_ENGINE": "cassandra", "HASHRANGE_CONTACT_POINTS": "10.0.0.1"}
+
+
+def companions(option, folder):
+    """Return the settings that a setting is not accepted without."""
+    if option.field not in CLUSTER_FIELDS and option.name != "engine":
+        return {}
+    login = {
+        "HASHRANGE_CASSANDRA_USER": "someone",
+        "HASHRANGE_CASSANDRA_PASSWORD_FILE": str(folder),
+    }
+    found = CLUSTER | (login if option.variable in login else {})
+    return {name: value for name, value in found.items() if name != option.variable}
+
+
 # Settings that make sense only together with others.
 COMPANIONS = {
     "s3-credentials": {"s3-endpoint": "https://s3.example.com"},
@@ -77,9 +93,10 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
     file = tmp_path / "hashrange.toml"
     bare = option.kind in (Kind.SWITCH, Kind.COUNT, Kind.SECONDS)
     file.write_text(f"{option.name} = {given if bare else repr(given)}\n")
-    companions = COMPANIONS.get(option.name, {})
+    others = companions(option, tmp_path)
+    needed = COMPANIONS.get(option.name, {})
     values = [
-        getattr(load_settings(companions | flags, environment), option.field)
+        getattr(load_settings(needed | flags, others | environment), option.field)
         for flags, environment in (
             ({option.name: given}, {}),
             ({}, {option.variable: given}),
@@ -105,6 +122,18 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         ({"in-memory": True, "workers": "2"}, "in-memory needs a single worker"),
         ({"in-memory": True, "data-dir": "x"}, "leave out either it or data-dir"),
         ({"realistic": True, "table-delay": "1"}, "leave out either it or table-delay"),
+        ({"keyspace": "x"}, "keyspace is for --engine cassandra only"),
+        ({"engine": "cassandra"}, "engine cassandra needs contact-points"),
+        ({"engine": "cassandra", "data-dir": "x"}, "data-dir says nothing to engine cassandra"),
+        ({"keyspace": "No-Such"}, "--keyspace looks like hashrange_2, not 'No-Such'."),
+        (
+            {"engine": "cassandra", "contact-points": "10.0.0.1", "cassandra-user": "x"},
+            "cassandra-user and cassandra-password-file need each other",
+        ),
+        (
+            {"engine": "cassandra", "contact-points": "10.0.0.1", "auth": True},
+            "On a cluster, give --key-file",
+        ),
         ({"credentials": "nowhere.toml"}, "Cannot read the credentials file nowhere.toml"),
     ],
 )

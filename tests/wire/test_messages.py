@@ -213,7 +213,7 @@ def test_the_root_says_healthy_as_aws_does(client, method):
         assert body == b"healthy: dynamodb.us-east-1.amazonaws.com "
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/healthz", "/healthz/engine", "/readyz"])
 def test_health_routes_answer(client, path):
     client.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert client.response()[0] == 200

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, final
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import StaleVersionError
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.schema import Table
 from hashrange.storage.catalog import Catalog
 
@@ -30,7 +31,7 @@ class Context:
     `address` is where the server is reached, host and port; empty when it has no socket.
     """
 
-    __slots__ = ("account", "address", "catalog", "clock", "engine", "region")
+    __slots__ = ("account", "address", "catalog", "clock", "engine", "region", "table_keys")
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Context:
         catalog: Catalog,
         engine: Engine,
         clock: Clock,
+        table_keys: TableKeys,
         address: str = "",
     ) -> None:
         self.account = account
@@ -47,6 +49,7 @@ class Context:
         self.catalog = catalog
         self.engine = engine
         self.clock = clock
+        self.table_keys = table_keys
         self.address = address
 
     def known_table(self, name: str) -> Table | None:

@@ -8,13 +8,15 @@ is shared or locked.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.schema import Table
 from hashrange.policies.evaluation import Grants
+
+_AGENT_BYTES_MAX: Final = 512
 
 Consumed = tuple[str, str | None, float, float]
 """Table name, index name (None for the table itself), read units and write units."""
@@ -55,15 +57,27 @@ NOBODY: Final = Caller("", "", "", "", "")
 """The caller of a request that is not authenticated."""
 
 
+class Sink(Protocol):
+    """A connection, to which an answer is sent in pieces."""
+
+    async def send(self, piece: bytes) -> None: ...
+
+    def abort(self) -> None: ...
+
+
 @final
 class Peer:
-    """The client's end of a connection: its IP address, and whether the connection uses TLS."""
+    """The client's end of a connection: its IP address, and whether the connection uses TLS.
 
-    __slots__ = ("address", "is_secure")
+    `sink` takes answers that are sent in pieces; a peer in this process has none.
+    """
 
-    def __init__(self, address: str, *, is_secure: bool) -> None:
+    __slots__ = ("address", "is_secure", "sink")
+
+    def __init__(self, address: str, *, is_secure: bool, sink: Sink | None = None) -> None:
         self.address = address
         self.is_secure = is_secure
+        self.sink = sink
 
 
 IN_PROCESS: Final = Peer("", is_secure=False)
@@ -86,6 +100,7 @@ class RequestScope:
     """
 
     __slots__ = (
+        "agent",
         "at",
         "caller",
         "conflicts",
@@ -111,6 +126,7 @@ class RequestScope:
         "trace",
     )
 
+    agent: bytes
     context: Context
     ended: float
     operation: str
@@ -163,6 +179,11 @@ class RequestScope:
     def source_address(self) -> str:
         """The IP address of the client; empty inside one process."""
         return self.peer.address
+
+    @property
+    def user_agent(self) -> str:
+        """The client's program, as it says; there when the recorder sees the scope."""
+        return self.agent[:_AGENT_BYTES_MAX].decode("latin-1")
 
     @property
     def is_secure(self) -> bool:

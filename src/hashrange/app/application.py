@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import socket
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from hashrange.api.registry import DYNAMODB, STREAMS
+from hashrange.app.audit import Audit
 from hashrange.app.capacity import SharedMeters
 from hashrange.app.database import Database
-from hashrange.app.engines import StartError, open_engine
-from hashrange.app.faults import FaultInjection
+from hashrange.app.engines import StartError, health_of, open_engine
 from hashrange.app.keys import ServerKeys
-from hashrange.app.monitoring import Monitoring, slow_recorders
+from hashrange.app.monitoring import Monitoring
 from hashrange.app.recovery import backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
-from hashrange.app.transfers import make_folder_store, make_object_store
+from hashrange.app.transfers import bucket_services, make_folder_store, make_object_store
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings, is_loopback
+from hashrange.engine.base import Engine
 from hashrange.identities.administrator import make_administrator
 from hashrange.identities.store import IdentityStore
 from hashrange.neighbours.registry import make_services
@@ -35,6 +36,9 @@ from hashrange.wire.operator_service import operator_service
 from hashrange.wire.scrapes import Scrapes
 from hashrange.wire.services import Neighbours
 from hashrange.wire.stages import Stages
+
+if TYPE_CHECKING:
+    from hashrange.app.faults import FaultInjection
 
 # What a socket that listens on all addresses of the machine calls its own.
 _ANY_HOST = ("0.0.0.0", "::")
@@ -109,6 +113,7 @@ class Application:
         self._identities = identities or make_identities(self._keys)
         # The access key of an administrator that this process made.
         self.administrator: tuple[str, str] | None = None
+        self._audit: Audit | None = None
         self._monitoring: Monitoring | None = None
         self._totals = totals
         self._meters: SharedMeters | None = None
@@ -120,12 +125,7 @@ class Application:
     async def start(self, listener: SharedListener) -> None:
         """Open the data and accept connections."""
         settings = self._settings
-        engine = open_engine(settings, self._keys.given)
-        stages = self._stages
-        if settings.faults:
-            self.faults = FaultInjection(engine, self._clock)
-            engine = self.faults.engine
-            stages = self.faults.admitting(stages)
+        engine, stages = self._with_faults(open_engine(settings, self._keys.given))
         identities = self._identities
         identities.open(engine)
         self._keys.keyring.open(engine)
@@ -136,15 +136,16 @@ class Application:
                 identities, DEFAULT_ACCOUNT, self._clock.now()
             )
         folder = make_folder_store(settings)
-        monitoring = Monitoring(engine, self._clock, is_on=settings.metrics == "on")
-        recorders = [*monitoring.recorders, *slow_recorders(settings)]
+        monitoring = Monitoring(engine, self._clock, settings)
+        audit = self._audit = Audit(settings, engine, self._clock)
         self._monitoring = monitoring
         self._meters = SharedMeters(settings, engine, self._clock, self._totals)
         database = Database(
             engine,
             self._clock,
             delays_of(settings),
-            stages=stages.with_recorders(recorders),
+            stages=stages.with_recorders([*monitoring.all_recorders, *audit.recorders]),
+            keyring=self._keys.keyring,
             is_shared=settings.is_guarded,
             meters=self._meters.meters,
             expiry_delay_seconds=settings.ttl_delay,
@@ -153,10 +154,10 @@ class Application:
             functions=settings.functions,
             triggers=settings.triggers,
             objects=make_object_store(settings, folder),
-            backup_files=backup_files(settings),
+            backup_files=backup_files(settings, self._keys.given),
         )
         self._database = database
-        bounds = bounds_of(settings)
+        audit.keep(database)
         functions = lambda_service(
             database.trigger_store, functions_allowed=settings.allow_functions
         )
@@ -165,20 +166,40 @@ class Application:
         monitor = monitoring.watch(database, address_of(listener.listening))
         is_measuring = bool(monitoring.recorders)
         self._scaling = Scaling(database, monitor.metrics if is_measuring else None, monitor.alarms)
+        monitoring.deliveries.scale = self._scaling.worker.on_alarm
         neighbours = Neighbours(
-            (*make_services(identities, self._keys.keyring, monitor), self._scaling.service)
+            (
+                *make_services(identities, self._keys.keyring, monitor, audit.events),
+                self._scaling.service,
+                *bucket_services(settings, folder),
+            )
         )
         scrapes = None
         if is_measuring:
             scrapes = Scrapes(monitor.metrics, is_open=not settings.is_guarded)
         router = Router(
-            database.pipeline, services, neighbours, visitors_of(settings), bounds, scrapes
+            database.pipeline,
+            services,
+            neighbours,
+            visitors_of(settings),
+            bounds_of(settings),
+            scrapes,
         )
-        self._server = Server(router, bounds, self._certificates)
+        router.health = health_of(engine)
+        self._server = Server(router, bounds_of(settings), self._certificates)
         self._server.start(listener)
         database.start_services()
         monitoring.start()
         self._meters.start()
+
+    def _with_faults(self, engine: Engine) -> tuple[Engine, Stages]:
+        """Return the engine and the stages to use, with fault injection if it is wanted."""
+        if not self._settings.faults:
+            return engine, self._stages
+        from hashrange.app.faults import FaultInjection
+
+        self.faults = FaultInjection(engine, self._clock)
+        return self.faults.engine, self.faults.admitting(self._stages)
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, without waiting for its turn."""
@@ -193,6 +214,8 @@ class Application:
         """Finish what is under way and let go of everything, in the opposite order."""
         if self._server is not None:
             await self._server.stop()
+        if self._audit is not None:
+            await self._audit.stop()
         if self._monitoring is not None:
             await self._monitoring.stop()
         if self._meters is not None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import Final, final
 
+from hashrange.beat import rest
 from hashrange.capacity.buckets import Totals
 from hashrange.clock import Clock
 from hashrange.config import Settings
@@ -51,7 +52,7 @@ class SharedMeters:
     async def _run(self) -> None:
         while True:
             await self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+            await rest(LOOK_SECONDS)
 
     async def look(self) -> None:
         """Take note of what other processes took so far."""

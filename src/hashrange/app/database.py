@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
+from hashrange.app.locksmith import TableLocksmith
 from hashrange.app.recovery import passing_files, recovery_kinds
 from hashrange.app.transfers import make_folder_store, transfer_kinds
+from hashrange.beat import BEAT_SECONDS
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
+from hashrange.keyring.store import KeyStore
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.triggers import FunctionRecord, MappingRecord
 from hashrange.objects.backups import BackupFiles
 from hashrange.objects.base import ObjectStore
-from hashrange.server_key import KEY_VARIABLE
+from hashrange.sealing import Vault
+from hashrange.server_key import KEY_VARIABLE, volatile_key
 from hashrange.services.backfill import Backfill
 from hashrange.services.background import Background, Service
 from hashrange.services.backup_retention import BackupRetention
@@ -27,6 +32,8 @@ from hashrange.services.expiry import Expiry
 from hashrange.services.history_keeper import HistoryKeeper
 from hashrange.services.index_follower import IndexFollower
 from hashrange.services.jobs import Jobs
+from hashrange.services.key_keeping import KeyKeeping
+from hashrange.services.resealing import Resealing
 from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
@@ -36,6 +43,7 @@ from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
 from hashrange.storage.jobs import JobStore
 from hashrange.storage.meters import Meters
+from hashrange.storage.sealed_engine import SealedEngine
 from hashrange.storage.triggers import TriggerStore
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.pipeline import Pipeline
@@ -51,6 +59,8 @@ _TOKENS_IDLE_SECONDS = 5.0
 _FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
 _TIDY_IDLE_SECONDS = 1.0
+_RESEALING_IDLE_SECONDS = 0.2
+_KEYS_IDLE_SECONDS = 60.0
 # A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
 _SCRUB_IDLE_SECONDS = 3600.0
 _SCRUB_BUSY_SECONDS = 0.25
@@ -70,6 +80,7 @@ class Database:
         delays: Delays | None = None,
         *,
         stages: Stages | None = None,
+        keyring: KeyStore | None = None,
         is_shared: bool = False,
         meters: Meters | None = None,
         expiry_delay_seconds: float = 0.0,
@@ -81,7 +92,14 @@ class Database:
         is_inline: bool = False,
         backup_files: BackupFiles | None = None,
     ) -> None:
-        self.engine = engine
+        if keyring is None:
+            keyring = KeyStore(Vault(volatile_key()))
+            keyring.open(engine)
+        self.keyring = keyring
+        self._table_keys = TableKeys(keyring, clock)
+        self._scrub = Scrub(engine)
+        self.engine = sealed = SealedEngine(engine, TableLocksmith(self._table_keys))
+        engine = sealed
         self.clock = clock
         self._address = address
         self.catalog = Catalog(engine, clock, delays, is_shared=is_shared, meters=meters)
@@ -92,8 +110,9 @@ class Database:
         self._backups = BackupRetention(engine, clock)
         files = backup_files or passing_files()
         self._follower = IndexFollower(engine, self.catalog)
+        self._resealing = Resealing(sealed, self.catalog)
+        self._key_keeping = KeyKeeping(keyring, clock)
         self._recovery = TransactionRecovery(engine, self.catalog, clock)
-        self._scrub = Scrub(engine)
         self.trigger_store = TriggerStore(engine, functions)
         self._triggers = Triggers(
             engine,
@@ -140,12 +159,18 @@ class Database:
     def start_services(self) -> None:
         """Begin the background work, which is done by the one process that has its lease."""
         services = [
-            Service("filling indexes", self._backfill.step, idle_seconds=_BACKFILL_IDLE_SECONDS),
+            Service(
+                "filling indexes",
+                self._backfill.step,
+                idle_seconds=_BACKFILL_IDLE_SECONDS,
+                calm_seconds=BEAT_SECONDS,
+            ),
             Service(
                 "deleting expired items",
                 self._expiry.step,
                 idle_seconds=_EXPIRY_IDLE_SECONDS,
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
+                calm_seconds=BEAT_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
@@ -172,11 +197,18 @@ class Database:
                 busy_seconds=_TIDY_BUSY_SECONDS,
             )
         )
+        services.append(
+            Service("sealing rows anew", self._resealing.step, idle_seconds=_RESEALING_IDLE_SECONDS)
+        )
+        services.append(
+            Service("keeping keys", self._key_keeping.step, idle_seconds=_KEYS_IDLE_SECONDS)
+        )
         if not self.engine.capabilities.indexes_in_step:
+            follower = IndexFollower(self.engine, self.catalog, _run_at_once)
             services.append(
                 Service(
                     "following index changes",
-                    self._follower.step,
+                    follower.step,
                     idle_seconds=_FOLLOWER_IDLE_SECONDS,
                 )
             )
@@ -195,6 +227,8 @@ class Database:
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, for those who start no services."""
+        await self._key_keeping.step()
+        await self._resealing.step()
         await self._backfill.run_to_end()
         await self._expiry.run_to_end()
         await self._streams.run_to_end()
@@ -218,8 +252,14 @@ class Database:
             catalog=self.catalog,
             engine=self.engine,
             clock=self.clock,
+            table_keys=self._table_keys,
             address=self._address,
         )
+
+
+async def _run_at_once(steps: Sequence[Awaitable[int]]) -> Sequence[int]:
+    """Take steps at once: on an engine with a network each of them waits for answers."""
+    return await asyncio.gather(*steps)
 
 
 def _variables() -> dict[str, str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Protocol, runtime_checkable
 
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
+from hashrange.errors import EngineError
+from hashrange.wire.http.router import Health, no_health
 
 try:
     from hashrange.engine.sqlite.encryption import EncryptionError, root_key
@@ -28,7 +31,7 @@ class StartError(Exception):
 
 def wait_for_last_server(settings: Settings) -> None:
     """Wait until a server that was killed has let go of the data and of its port."""
-    if not settings.in_memory:
+    if not settings.in_memory and not settings.is_clustered:
         if not HAS_FILES:
             raise StartError(
                 "Data on disk needs file locks that this system lacks; start with --in-memory."
@@ -40,7 +43,7 @@ def reserve_data(
     settings: Settings, server_key: bytes | None = None
 ) -> AbstractContextManager[object]:
     """Make sure the data is there and nobody else's; done once, before any process opens it."""
-    if settings.in_memory:
+    if settings.in_memory or settings.is_clustered:
         return nullcontext()
     try:
         lock = acquire_directory(settings.data_dir, server_key=server_key)
@@ -51,10 +54,24 @@ def reserve_data(
     return stack
 
 
+@runtime_checkable
+class _TellsHealth(Protocol):
+    """An engine that may work or not, because others keep its data."""
+
+    def health(self) -> tuple[bool, dict[str, object]]: ...
+
+
+def health_of(engine: Engine) -> Health:
+    """Return the function that tells of an engine's health."""
+    return engine.health if isinstance(engine, _TellsHealth) else no_health
+
+
 def open_engine(settings: Settings, server_key: bytes | None = None) -> Engine:
     """Return the engine the settings ask for."""
     if settings.in_memory:
         return MemoryEngine()
+    if settings.is_clustered:
+        return _open_cassandra(settings)
     try:
         return SqliteEngine.open(
             settings.data_dir,
@@ -63,6 +80,33 @@ def open_engine(settings: Settings, server_key: bytes | None = None) -> Engine:
             server_key=server_key,
         )
     except DataDirectoryError as error:
+        raise StartError(str(error)) from error
+
+
+def _open_cassandra(settings: Settings) -> Engine:
+    """Connect to the cluster; the driver is imported by those who use one."""
+    try:
+        from hashrange.engine.cassandra.engine import Access, CassandraEngine, Demands
+    except ImportError as error:
+        raise StartError(
+            f"Engine cassandra needs its driver ({error}): pip install 'hashrange[cassandra]'"
+        ) from error
+    password = settings.cassandra_password_file
+    try:
+        return CassandraEngine.open(
+            Access(
+                contact_points=settings.contact_points,
+                port=settings.cassandra_port,
+                datacenter=settings.datacenter,
+                user=settings.cassandra_user,
+                password="" if password is None else password.read_text().strip(),
+                certificate_authority=settings.cassandra_ca,
+            ),
+            settings.keyspace,
+            Demands(settings.replication, settings.allow_periodic_commit_log),
+            shards=settings.table_shards,
+        )
+    except (EngineError, OSError) as error:
         raise StartError(str(error)) from error
 
 

@@ -24,4 +24,4 @@ class FaultInjection:
 
     def admitting(self, stages: Stages) -> Stages:
         """Return stages in which requests meet faults."""
-        return Stages(stages.authenticator, stages.authoriser, self._admission, stages.recorder)
+        return stages.with_admission(self._admission)

@@ -36,7 +36,7 @@ class ServerKeys:
 
     def root(self) -> bytes:
         """Return the key that secrets in rows are sealed under; the data is prepared by then."""
-        if self._settings.in_memory:
+        if self._settings.in_memory or self._settings.is_clustered:
             return self.given or self._volatile()
         return find_root_key(self._settings, self.given or self._default())
 

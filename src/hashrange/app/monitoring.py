@@ -6,8 +6,10 @@ import asyncio
 import os
 from typing import Final, final
 
+from hashrange import __version__
 from hashrange.alarms.monitor import Monitor
 from hashrange.app.database import Database
+from hashrange.app.engines import StartError
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
@@ -25,8 +27,10 @@ from hashrange.services.triggers.targets import Surroundings
 from hashrange.wire.recorders.key_access import KeyAccess
 from hashrange.wire.recorders.request_metrics import RequestMetrics
 from hashrange.wire.recorders.slow_requests import SlowRequests
+from hashrange.wire.recorders.traces import Traces
 from hashrange.wire.stages import Recorder
 
+_EXPORT_SECONDS_MAX: Final = 5.0
 _ALARMS_IDLE_SECONDS: Final = 1.0
 _DELIVERIES_IDLE_SECONDS: Final = 0.25
 _UPKEEP_IDLE_SECONDS: Final = 1.0
@@ -40,9 +44,24 @@ def slow_recorders(settings: Settings) -> list[Recorder]:
     return [SlowRequests(settings.slow_request_ms / 1000, settings.wasteful_ratio)]
 
 
+def make_traces(settings: Settings, clock: Clock) -> Traces | None:
+    """Return what sends spans to a collector, if there is one."""
+    if settings.otlp_endpoint is None:
+        return None
+    if not settings.otlp_endpoint.startswith(("http://", "https://")):
+        raise StartError(f"otlp-endpoint is a URL, not {settings.otlp_endpoint!r}.")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    except ImportError as error:
+        raise StartError("otlp-endpoint needs OpenTelemetry: hashrange[otel].") from error
+    url = f"{settings.otlp_endpoint.rstrip('/')}/v1/traces"
+    exporter = OTLPSpanExporter(endpoint=url, timeout=_EXPORT_SECONDS_MAX)
+    return Traces(exporter, clock, __version__)
+
+
 @final
 class Monitoring:
-    """The metrics of one process, and the watch over those of all; measures nothing if not `is_on`.
+    """The metrics of one process, and the watch over those of all, as the settings ask for it.
 
     It is made before the database, whose requests it records, and completed with `watch`.
     """
@@ -52,7 +71,8 @@ class Monitoring:
     upkeep: MetricUpkeep
     _functions: Functions
 
-    def __init__(self, engine: Engine, clock: Clock, *, is_on: bool) -> None:
+    def __init__(self, engine: Engine, clock: Clock, settings: Settings) -> None:
+        is_on = settings.metrics == "on"
         self._engine = engine
         self._clock = clock
         self._is_on = is_on
@@ -64,6 +84,9 @@ class Monitoring:
             keys = KeyAccess(self._insights)
             self.buffer.add_writer(keys.flush)
             self.recorders.append(RequestMetrics(clock, self.buffer, keys, engine))
+        self._traces = make_traces(settings, clock)
+        more = slow_recorders(settings)
+        self.all_recorders = [*self.recorders, *more, *([self._traces] if self._traces else [])]
         self._writing: asyncio.Task[None] | None = None
 
     def watch(self, database: Database, address: str) -> Monitor:
@@ -127,3 +150,6 @@ class Monitoring:
             await asyncio.gather(self._writing, return_exceptions=True)
             await self.buffer.flush()
             await self._functions.close()
+        if self._traces is not None:
+            # Sending what is left may wait for the collector.
+            await asyncio.get_running_loop().run_in_executor(None, self._traces.close)

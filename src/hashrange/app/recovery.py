@@ -39,9 +39,10 @@ def backup_folder(settings: Settings) -> Path | None:
     return None if settings.in_memory else settings.data_dir / _DEFAULT_FOLDER
 
 
-def backup_files(settings: Settings) -> BackupFiles:
-    """Return where a server keeps backups of tables."""
-    return BackupFiles(FolderStore(backup_folder(settings) or _passing_folder), TABLES_BUCKET)
+def backup_files(settings: Settings, key: bytes | None) -> BackupFiles:
+    """Return where a server keeps backups of tables; with a key, their items are encrypted."""
+    store = FolderStore(backup_folder(settings) or _passing_folder)
+    return BackupFiles(store, TABLES_BUCKET, key=key)
 
 
 def passing_files() -> BackupFiles:

@@ -39,5 +39,5 @@ def make_stages(
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())
-    keys = StoredKeys(identities, _load_fixed_keys(settings))
-    return Stages(Verifier(keys, clock), PolicyAuthoriser(identities, keys))
+    secrets = StoredKeys(identities, _load_fixed_keys(settings))
+    return Stages(Verifier(secrets, clock), PolicyAuthoriser(identities, keys))

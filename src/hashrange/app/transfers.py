@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,6 +12,8 @@ from typing import Final
 from hashrange.api.transfers.jobs import BULK, EXPORT, IMPORT
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
+from hashrange.neighbours.s3 import s3_service
+from hashrange.neighbours.service import Service
 from hashrange.objects.base import ObjectStore
 from hashrange.objects.folder import FolderStore
 from hashrange.objects.remote import RemoteSettings, RemoteStore, make_client
@@ -40,6 +44,11 @@ def make_object_store(settings: Settings, folder: FolderStore) -> ObjectStore:
     return RemoteStore(partial(make_client, remote))
 
 
+def bucket_services(settings: Settings, folder: FolderStore) -> tuple[Service, ...]:
+    """Return the S3 front, unless files live in another S3 service."""
+    return (s3_service(folder),) if settings.s3_endpoint is None else ()
+
+
 def transfer_kinds(
     engine: Engine, catalog: Catalog, objects: ObjectStore, *, is_inline: bool = False
 ) -> dict[str, Kind]:
@@ -56,11 +65,10 @@ class _TemporaryFolder:
     """A folder that is made when it is needed and deleted with this object."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def __call__(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="hashrange-", ignore_cleanup_errors=True
-            )
-        return Path(self._folder.name)
+            self._folder = Path(tempfile.mkdtemp(prefix="hashrange-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder

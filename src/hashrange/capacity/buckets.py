@@ -54,6 +54,19 @@ class TokenBucket:
         self.capacity = capacity
         self.tokens = min(self.tokens, capacity)
 
+    def level(self) -> Level:
+        """Return how many units there were, and when."""
+        return self.tokens, self._filled_at
+
+    def restore(self, level: Level) -> None:
+        """Go on from a level that a bucket of the same kind had."""
+        tokens, self._filled_at = level
+        self.tokens = min(tokens, self.capacity)
+
+
+Level = tuple[float, float]
+"""The units in a bucket, and the time at which they were there."""
+
 
 class Totals(Protocol):
     """The units that each process of a server has taken so far, by bucket.
@@ -61,8 +74,11 @@ class Totals(Protocol):
     A total only grows. What another process took may be seen late, never twice.
     """
 
-    def add(self, name: str, units: float) -> None:
-        """Add units that this process took of a bucket."""
+    def add(self, name: str, units: float, level: Level) -> None:
+        """Add units that this process took of a bucket, which has a level since then."""
+
+    def level(self, name: str) -> Level | None:
+        """Return the newest level that any process told of a bucket, None if none did."""
 
     def others(self, name: str) -> float:
         """Return how many units all other processes have taken of a bucket so far."""
@@ -72,7 +88,8 @@ class Totals(Protocol):
 class SharedBucket:
     """A bucket that several processes take from, each with a copy of its own.
 
-    A copy takes what the others took when it sees it, after filling up. It therefore never holds
+    A new copy begins with the newest level that another one has told. A copy takes what the others
+    took when it sees it, after filling up. It therefore never holds
     more than the one true bucket would, but for requests under way in other processes; it may hold
     less by what came in between two looks, so idle processes have to look now and then.
     """
@@ -84,6 +101,9 @@ class SharedBucket:
         self._name = name
         self._totals = totals
         self._seen = totals.others(name)
+        level = totals.level(name)
+        if level is not None:
+            own.restore(level)
 
     @property
     def rate(self) -> float:
@@ -98,8 +118,9 @@ class SharedBucket:
         return self._own.tokens > ahead
 
     def take(self, units: float) -> None:
-        self._own.take(units)
-        self._totals.add(self._name, units)
+        own = self._own
+        own.take(units)
+        self._totals.add(self._name, units, own.level())
 
     def set_rate(self, rate: float, capacity: float) -> None:
         self._own.set_rate(rate, capacity)

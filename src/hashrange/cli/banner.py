@@ -66,6 +66,8 @@ def greeting(settings: Settings, host: str, port: int) -> str:
     url = endpoint(host, port, settings.scheme)
     if settings.in_memory:
         data = "in memory, gone when the server stops"
+    elif settings.is_clustered:
+        data = f"keyspace {settings.keyspace} of Cassandra at {', '.join(settings.contact_points)}"
     else:
         data = str(settings.data_dir.absolute())
     if settings.auth:

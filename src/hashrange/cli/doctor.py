@@ -80,11 +80,24 @@ def examine(flags: dict[str, object], environment: Mapping[str, str]) -> Iterato
     yield from check_port(settings.host, settings.port)
     if settings.in_memory:
         yield ok("data: in memory, nothing on disk")
+    elif settings.is_clustered:
+        yield from check_cluster(settings)
     else:
         yield from check_directory(settings.data_dir.absolute())
     yield from check_certificate(settings)
     yield from check_exposure(settings)
     yield from check_clients(settings, environment)
+
+
+def check_cluster(settings: Settings) -> Iterator[Finding]:
+    """Look for Cassandra nodes at the contact points."""
+    for address in settings.contact_points:
+        try:
+            socket.create_connection((address, settings.cassandra_port), 2.0).close()
+        except OSError as error:
+            yield problem(f"data: no Cassandra at {address}:{settings.cassandra_port}: {error}")
+        else:
+            yield ok(f"data: Cassandra answers at {address}:{settings.cassandra_port}")
 
 
 def check_versions() -> Iterator[Finding]:

@@ -14,17 +14,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import certificate, completion, data_directories, design, top, triggers
+from hashrange.cli import backups, certificate, completion, data_directories, design, top, triggers
 from hashrange.cli.data import commands as data_commands
-from hashrange.config import (
-    CONFIG_OPTION,
-    OPTIONS,
-    Kind,
-    Option,
-    SettingsError,
-    default_of,
-    load_settings,
-)
+from hashrange.config import CONFIG_OPTION, SettingsError, default_of, load_settings
+from hashrange.options import OPTIONS, Kind, Option
 
 _METAVARS = {
     Kind.TEXT: "TEXT",
@@ -44,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(design.run(given))
     if given.command in data_commands.NAMES:
         sys.exit(data_commands.run(given))
+    if given.command == "backup":
+        sys.exit(backups.run(given, os.environ))
     if given.command in data_directories.COMMANDS:
         sys.exit(data_directories.run(given, os.environ))
     if given.command == "certificate":
@@ -88,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     triggers.add_commands(commands)
     design.add_commands(commands)
     data_commands.add_commands(commands)
+    backups.add_commands(commands)
     data_directories.add_commands(commands)
     certificate.add_command(commands)
     top.add_command(commands)

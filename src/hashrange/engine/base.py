@@ -94,6 +94,8 @@ class Capabilities:
     local_files: bool
     # How many shards a new space should have.
     shards: int = 1
+    # The rows of one shard that one call of `read` asks for are seen as of one moment.
+    shard_snapshots: bool = False
 
 
 @final

@@ -83,10 +83,10 @@ class Samples:
         self.maximum = max(self.maximum, max(values) * scale)
         buckets = self.buckets
         if buckets is not None:
-            # `bucket_of` without a loop in Python, since every request comes here.
-            shift = _MIDDLE + log(scale) * _SCALE
-            places = map(shift.__add__, map(_SCALE.__mul__, map(log, values)))
-            for bucket, count in Counter(map(int, places)).items():
+            # `bucket_of` written out, since every request comes here.
+            growth, shift = _SCALE, _MIDDLE + log(scale) * _SCALE
+            places = [int(log(value) * growth + shift) for value in values]
+            for bucket, count in Counter(places).items():
                 buckets[bucket] = buckets.get(bucket, 0) + count
 
     def add_set(self, count: float, total: float, minimum: float, maximum: float) -> None:

@@ -104,6 +104,15 @@ class ResourcePolicy:
 
 
 @dataclass(slots=True)
+class DataKey:
+    """A key that rows of a table are sealed with: its marker, sealed with a KMS key, which one."""
+
+    marker: str
+    sealed: str
+    key_arn: str
+
+
+@dataclass(slots=True)
 class TableRecord:
     """A table with all its settings."""
 
@@ -140,6 +149,10 @@ class TableRecord:
     recovery: RecoveryRecord | None = None  # while it keeps its history
     snapshots: dict[str, str] = field(default_factory=dict)  # histories of backups, by backup id
     restore: dict[str, Any] | None = None  # its RestoreSummary, if it was restored
+    # The first one seals what is written, if the table is encrypted with a KMS key; the others are
+    # there until no row is sealed with them.
+    data_keys: list[DataKey] = field(default_factory=list)
+    is_resealing: bool = False  # whether rows may be sealed in another way than they should be
 
     @property
     def arn(self) -> str:
@@ -219,6 +232,21 @@ class TableRecord:
             fills.append(TIME_TO_LIVE_FILL)
         return fills
 
+    def sealed_spaces(self) -> bytes | None:
+        """Return the row that tells which spaces are sealed, and how; None if there are none."""
+        if not self.data_keys or (self.gone_at is not None and self.stream is None):
+            return None
+        indexes = [index.store for index in self.indexes if index.is_global]
+        return orjson.dumps(
+            {
+                "account": self.account,
+                "table": self.name,
+                "spaces": [self.store, *indexes],
+                "keys": self.data_keys,
+                "is_sealing": self.encryption_key_arn is not None,
+            }
+        )
+
     def pack(self) -> bytes:
         """Return its row."""
         return orjson.dumps({"format": FORMAT, "table": self})
@@ -264,6 +292,7 @@ def _table_record(members: dict[str, Any]) -> TableRecord:
         label: ResourcePolicy(**policy)
         for label, policy in members.get("stream_policies", {}).items()
     }
+    members["data_keys"] = [DataKey(**key) for key in members.get("data_keys", ())]
     return TableRecord(**members)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from hashrange.alarms.monitor import Monitor
+from hashrange.audit.events import EventStore
 from hashrange.identities.store import IdentityStore
 from hashrange.keyring.store import KeyStore
+from hashrange.neighbours.cloudtrail import cloudtrail_service
 from hashrange.neighbours.cloudwatch import cloudwatch_service
 from hashrange.neighbours.iam import iam_service
 from hashrange.neighbours.kms import kms_service
@@ -14,10 +16,11 @@ from hashrange.neighbours.sts import sts_service
 
 
 def make_services(
-    identities: IdentityStore, keys: KeyStore, monitor: Monitor
+    identities: IdentityStore, keys: KeyStore, monitor: Monitor, events: EventStore
 ) -> tuple[Service, ...]:
     """Return the neighbour services that all servers have."""
     return (
+        cloudtrail_service(events),
         cloudwatch_service(monitor),
         iam_service(identities),
         kms_service(keys),

@@ -6,7 +6,7 @@ objects, blobs are `bytes`. No handler knows in which protocol it was called.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, final
 
 from hashrange.clock import Clock
@@ -59,6 +59,18 @@ class Scope(Protocol):
 
 
 Handler = Callable[[Scope, Parameters], Awaitable[Result]]
+
+
+@final
+class BodyStream:
+    """The payload of a result that is sent piece by piece, its length, and the status to send."""
+
+    __slots__ = ("chunks", "length", "status")
+
+    def __init__(self, chunks: AsyncIterator[bytes], length: int, status: int = 200) -> None:
+        self.chunks = chunks
+        self.length = length
+        self.status = status
 
 
 @final

@@ -1,9 +1,9 @@
 """Backups of tables in files: parts that hold items, and a manifest that makes them a backup.
 
-    BUCKET/ID/part-00000       items in key order, compressed, maybe sealed
+    BUCKET/ID/part-00000       items in key order, compressed, sealed if the server has a key
     BUCKET/ID/manifest.json    written last; without it there is no backup
 
-part     := zlib of entries, then sealed if the server seals what leaves it
+part     := zlib of entries, then a sealed stream (see `sealing`) if the server has a key
 entry    := length of key (2 bytes) length of row (4 bytes) key row
 manifest := {"format": 1, "backup": …, "parts": [{"name", "sha256", "items", "bytes"}, …],
              "is_sealed": …, "sha256": of the manifest without this member}
@@ -20,16 +20,18 @@ import hashlib
 import struct
 import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 import orjson
 
 from hashrange.objects.base import NoSuchKeyError, ObjectStore, get_object, put_object
+from hashrange.sealing import SealError, open_stream, seal_stream
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 _ENTRY: Final = struct.Struct("<HI")
 _LEVEL: Final = 1
+_PURPOSE: Final = "table backups"
 _PAGE_KEYS: Final = 1000
 
 Entry = tuple[bytes, bytes]
@@ -42,14 +44,6 @@ class BackupDamagedError(Exception):
     """A backup is not what was written; the message says where, for people."""
 
 
-class Seal(Protocol):
-    """Protects what leaves the database."""
-
-    def seal(self, subject: str, content: bytes) -> bytes: ...
-
-    def open(self, subject: str, sealed: bytes) -> bytes: ...
-
-
 @final
 class BackupFiles:
     """The backups of one bucket."""
@@ -59,12 +53,12 @@ class BackupFiles:
         store: ObjectStore,
         bucket: str,
         *,
-        seal: Seal | None = None,
+        key: bytes | None = None,
         is_inline: bool = False,
     ) -> None:
         self._store = store
         self._bucket = bucket
-        self._seal = seal
+        self._key = key  # of the server; None if it does not encrypt
         # Where there is no event loop, nothing runs in threads.
         self._is_inline = is_inline
 
@@ -90,7 +84,7 @@ class BackupFiles:
             "format": FORMAT,
             "backup": backup,
             "parts": parts,
-            "is_sealed": self._seal is not None,
+            "is_sealed": self._key is not None,
         }
         manifest["sha256"] = _digest(manifest)
         content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
@@ -153,7 +147,9 @@ class BackupFiles:
         for key, row in entries:
             pieces += (_ENTRY.pack(len(key), len(row)), key, row)
         content = zlib.compress(b"".join(pieces), _LEVEL)
-        return content if self._seal is None else self._seal.seal(subject, content)
+        if self._key is None:
+            return content
+        return b"".join(seal_stream(self._key, _PURPOSE, subject, [content]))
 
     def _unpack(
         self, subject: str, part: dict[str, Any], content: bytes, manifest: dict[str, Any]
@@ -161,9 +157,12 @@ class BackupFiles:
         if hashlib.sha256(content).hexdigest() != part["sha256"]:
             raise BackupDamagedError(f"{subject} is damaged")
         if manifest["is_sealed"]:
-            if self._seal is None:
-                raise BackupDamagedError(f"{subject} is sealed, and this server has no key")
-            content = self._seal.open(subject, content)
+            if self._key is None:
+                raise BackupDamagedError(f"{subject} is encrypted, and this server has no key")
+            try:
+                content = b"".join(open_stream(self._key, _PURPOSE, subject, [content]))
+            except SealError as error:
+                raise BackupDamagedError(f"{subject} was encrypted with another key") from error
         raw = zlib.decompress(content)
         entries: list[Entry] = []
         position = 0

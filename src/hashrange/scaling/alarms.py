@@ -2,8 +2,8 @@
 
 The names end with an id of their own. The pair on consumed units says that the capacity is too
 small or too large, the pair on provisioned units that somebody else has changed it. Their
-thresholds follow the capacity. They are there to be seen: the worker reads the same metrics by
-itself.
+thresholds follow the capacity. The worker reads the same metrics by itself; an alarm that goes off
+only has it look.
 """
 
 from __future__ import annotations

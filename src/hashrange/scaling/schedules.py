@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, final
-from zoneinfo import ZoneInfo
 
 _RATE: Final = re.compile(r"rate\((\d{1,9}) (minute|hour|day)s?\)")
 _AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
@@ -57,6 +56,9 @@ class Schedule:
     """One schedule in a time zone."""
 
     def __init__(self, text: str, zone: str = "UTC") -> None:
+        # Only scheduled actions need time zones, and every server waits for what is imported.
+        from zoneinfo import ZoneInfo
+
         try:
             self._zone = ZoneInfo(zone)
         except (KeyError, ValueError, OSError) as error:

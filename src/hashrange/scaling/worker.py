@@ -95,6 +95,16 @@ class ScalingWorker:
                 _LOGGER.warning("%s could not be scaled: %s", target["ResourceId"], error)
         return done
 
+    async def on_alarm(self, world: World, policy_arn: str, alarm: Document) -> None:
+        """Look at the target of a policy whose alarm went off, if that is still to be done."""
+        for _, target in await self._store.targets(world):
+            policy = target.get("Policy")
+            if policy is not None and policy["PolicyARN"] == policy_arn:
+                try:
+                    await self._attend(world, target)
+                except ClientError as error:
+                    _LOGGER.warning("%s could not be scaled: %s", target["ResourceId"], error)
+
     async def _attend(self, world: World, target: Document) -> bool:
         now = self._clock.now()
         changed = await self._run_schedules(world, target, now)

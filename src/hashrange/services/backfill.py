@@ -20,6 +20,7 @@ from typing import Final, Protocol, final
 from hashrange.clock import Clock
 from hashrange.engine.base import STRONG, Changes, Decision, Engine, Fence, RowKey
 from hashrange.errors import (
+    AccessDeniedException,
     ResourceNotFoundException,
     StaleVersionError,
 )
@@ -81,8 +82,8 @@ class Backfill:
                     return 1
             except StaleVersionError:
                 return 1
-            except ResourceNotFoundException:
-                continue
+            except (ResourceNotFoundException, AccessDeniedException):
+                continue  # it is gone, or its KMS key cannot be used
         return 0
 
     async def _fill_chunk(self, fill: Fill) -> bool:

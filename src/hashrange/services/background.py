@@ -13,8 +13,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Final, final
 
+from hashrange.beat import Attention, next_beat, rest
 from hashrange.engine.base import Engine, Lease
 from hashrange.errors import (
+    AccessDeniedException,
     CorruptionError,
     EngineError,
     StorageFullError,
@@ -28,6 +30,8 @@ _LEASE_NAME: Final = "background"
 _LEASE_SECONDS: Final = 10.0
 _LEASE_PAUSE_SECONDS: Final = 1.0
 _RETRY_SECONDS: Final = 1.0
+# Event loops count milliseconds and may wake up a little early.
+_EARLY_SECONDS: Final = 0.001
 
 Step = Callable[[], Awaitable[int]]
 """One bounded piece of work; returns how much it did, 0 when nothing is left for now."""
@@ -38,21 +42,39 @@ Run = Callable[[], Awaitable[None]]
 
 @final
 class Service:
-    """A service: its step, and the pauses after a step with and without work."""
+    """A service: its step, and the pauses after a step with and without work.
 
-    __slots__ = ("_busy_seconds", "_full_storage_pace", "_idle_seconds", "_name", "_step", "due_at")
+    `calm_seconds` is the pause without work when the catalog has not changed for a while.
+    """
+
+    __slots__ = (
+        "_busy_seconds",
+        "_calm_seconds",
+        "_full_storage_pace",
+        "_idle_seconds",
+        "_name",
+        "_step",
+        "due_at",
+    )
 
     def __init__(
-        self, name: str, step: Step, *, idle_seconds: float, busy_seconds: float = 0.0
+        self,
+        name: str,
+        step: Step,
+        *,
+        idle_seconds: float,
+        busy_seconds: float = 0.0,
+        calm_seconds: float | None = None,
     ) -> None:
         self._name = name
         self._step = step
         self._idle_seconds = idle_seconds
+        self._calm_seconds = idle_seconds if calm_seconds is None else calm_seconds
         self._busy_seconds = busy_seconds
         self._full_storage_pace = LogPace()
         self.due_at = 0.0
 
-    async def step(self) -> None:
+    async def step(self, *, is_calm: bool = False) -> None:
         """Do a piece of work, and note when to do the next."""
         try:
             done = await self._step()
@@ -60,11 +82,13 @@ class Service:
             if (remark := self._full_storage_pace.remark()) is not None:
                 _LOGGER.error("%s found no room in storage: %s%s", self._name, error, remark)
             self.due_at = monotonic() + _RETRY_SECONDS
-        except (CorruptionError, EngineError, UnknownOutcomeError):
+        except (AccessDeniedException, CorruptionError, EngineError, UnknownOutcomeError):
+            # Access is denied to the tables of a KMS key that cannot be used.
             _LOGGER.exception("%s failed; it will be tried again", self._name)
             self.due_at = monotonic() + _RETRY_SECONDS
         else:
-            self.due_at = monotonic() + (self._busy_seconds if done else self._idle_seconds)
+            idle_seconds = self._calm_seconds if is_calm else self._idle_seconds
+            self.due_at = next_beat(self._busy_seconds if done else idle_seconds)
 
 
 @final
@@ -75,13 +99,14 @@ class Background:
         self._engine = engine
         self._services = services
         self._runs = runs
+        self._attention = Attention()
 
     async def run(self) -> None:
         """Work whenever this process holds the lease, until cancelled."""
         while True:
             lease = await self._take_lease()
             if lease is None:
-                await asyncio.sleep(_LEASE_PAUSE_SECONDS)
+                await rest(_LEASE_PAUSE_SECONDS)
                 continue
             try:
                 await self._work(lease)
@@ -111,8 +136,9 @@ class Background:
 
     async def _step_due(self) -> None:
         """Step the services that are due, then rest until the next one is."""
+        is_calm = not self._attention.pay(self._engine.counter())
         for service in self._services:
-            if monotonic() >= service.due_at:
-                await service.step()
+            if monotonic() >= service.due_at - _EARLY_SECONDS:
+                await service.step(is_calm=is_calm)
         next_at = min(service.due_at for service in self._services)
         await asyncio.sleep(max(0.0, next_at - monotonic()))

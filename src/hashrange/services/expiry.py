@@ -23,6 +23,7 @@ from typing import Final, final
 from hashrange.clock import Clock
 from hashrange.engine.base import EVENTUAL, STRONG, Engine, Row
 from hashrange.errors import (
+    AccessDeniedException,
     ResourceNotFoundException,
     StaleVersionError,
 )
@@ -117,8 +118,9 @@ class Expiry:
                     rows, ended = [], True  # locked by a transaction; the next sweep finds them
         except StaleVersionError:
             return True
-        except ResourceNotFoundException:
-            rows, ended = [], True  # deleted just now, or not active yet
+        except (ResourceNotFoundException, AccessDeniedException):
+            # Deleted just now, or not active yet, or its KMS key cannot be used.
+            rows, ended = [], True
         if ended:
             sweep.swept = expired.stop
             sweep.report_end()

@@ -7,11 +7,11 @@ twice, or by two processes at once, changes nothing: the higher version of an in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, final
 
 from hashrange.engine.base import SEQUENCE_BYTES, STRONG, Changes, Engine, Fence, RowKey
-from hashrange.errors import EngineError
+from hashrange.errors import AccessDeniedException, EngineError
 from hashrange.model.schema import QUEUE
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.index_queue import Operation, unpack_operations
@@ -23,6 +23,15 @@ _UNBOUNDED: Final = 1 << 40
 _END: Final = b"\xff" * (SEQUENCE_BYTES + 1)
 
 _Versioned = tuple[int, bytes, bytes | None, int]
+
+
+RunAll = Callable[[Sequence[Awaitable[int]]], Awaitable[Sequence[int]]]
+"""How the shards of a table are followed: one after another, or at once."""
+
+
+async def run_one_after_another(steps: Sequence[Awaitable[int]]) -> list[int]:
+    """Return the results of steps that are taken in turn."""
+    return [await step for step in steps]
 
 
 @final
@@ -45,9 +54,12 @@ class _Removal:
 class IndexFollower:
     """The upkeep of the global indexes of all tables; one process runs it."""
 
-    def __init__(self, engine: Engine, catalog: Catalog) -> None:
+    def __init__(
+        self, engine: Engine, catalog: Catalog, run_all: RunAll = run_one_after_another
+    ) -> None:
         self._engine = engine
         self._catalog = catalog
+        self._run_all = run_all
         self._counter = -1
         self._tables: dict[str, int] = {}  # spaces with global indexes, and their shards
         self._seen: dict[str, int] = {}  # what `appended` said when a queue was found empty
@@ -71,7 +83,12 @@ class IndexFollower:
             appended = self._engine.appended(space)
             if self._seen.get(space) == appended:
                 continue
-            counts = [await self._follow(space, shard) for shard in range(shards)]
+            try:
+                counts = await self._run_all(
+                    [self._follow(space, shard) for shard in range(shards)]
+                )
+            except AccessDeniedException:
+                continue  # the KMS key of the table cannot be used
             if not any(counts):
                 self._seen[space] = appended
             done += sum(counts)

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final, Protocol, final
 
+from hashrange.beat import BEAT_SECONDS, Attention, rest
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import EngineError, UnknownOutcomeError
@@ -136,13 +137,15 @@ class Jobs:
     async def run(self) -> None:
         """Carry out jobs as they come, until cancelled."""
         tasks: dict[str, asyncio.Task[None]] = {}
+        attention = Attention()
         try:
             while True:
                 for id in [id for id, task in tasks.items() if task.done()]:
                     tasks.pop(id).result()
                     self._counter = -1
                 await self._start_new(tasks)
-                await asyncio.sleep(_LOOK_SECONDS)
+                is_attentive = attention.pay(self._engine.counter())
+                await rest(_LOOK_SECONDS if tasks or is_attentive else BEAT_SECONDS)
         finally:
             for task in tasks.values():
                 task.cancel()

@@ -19,6 +19,7 @@ from typing import Final, final
 from hashrange.clock import Clock
 from hashrange.engine.base import EVENTUAL, STRONG, Engine
 from hashrange.errors import (
+    AccessDeniedException,
     ResourceNotFoundException,
 )
 from hashrange.limits import (
@@ -97,12 +98,15 @@ class StreamKeeper:
             self._watch_at = now + _WATCH_SECONDS
         self._due_at = self._watch_at if self._streams else _FOREVER
         for stream in list(self._streams):
-            if is_watching and stream.is_enabled:
-                await self._watch(stream, now)
-                await asyncio.sleep(0)
-            if await self._keep(stream, now):
-                done += 1
-                await asyncio.sleep(0)
+            try:
+                if is_watching and stream.is_enabled:
+                    await self._watch(stream, now)
+                    await asyncio.sleep(0)
+                if await self._keep(stream, now):
+                    done += 1
+                    await asyncio.sleep(0)
+            except AccessDeniedException:
+                continue  # the KMS key of its table cannot be used
         if done:
             self._due_at = now
         return done

@@ -12,6 +12,7 @@ from typing import Final, final
 
 from hashrange.clock import Clock
 from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
+from hashrange.errors import AccessDeniedException
 from hashrange.limits import TRANSACTION_SECONDS_MAX
 from hashrange.storage.ledger import (
     ABORTED,
@@ -94,7 +95,10 @@ class TransactionRecovery:
         assert isinstance(verdict, int)
         if entry.state != DONE:
             entry.state = verdict
-            return await finish_entry(self._engine, self._tables, key, entry)
+            try:
+                return await finish_entry(self._engine, self._tables, key, entry)
+            except AccessDeniedException:
+                return False  # the KMS key of a table cannot be used
         await write_surely(self._engine, Closing(key, entry.attempt, entry.time))
         return True
 

@@ -8,6 +8,7 @@ index row     := "g" world name             nothing; there while its global inde
 backup row    := "k" world id 0 name        BackupRecord as JSON, see storage/backups
 history row   := "p" world name             nothing; there while the table keeps its history
 stream row    := "s" world name 0 label     StreamRecord as JSON, see storage/streams
+sealing row   := "z" world name 0 store     the spaces that are sealed, see storage/sealed_engine
 world         := account 0 region 0
 
 Keys are ASCII and ordered as the names are, so a page of ListTables is a range. A change reads the
@@ -57,9 +58,11 @@ from hashrange.storage.catalog_followup import (
 from hashrange.storage.delays import REALISTIC as REALISTIC
 from hashrange.storage.delays import Delays as Delays
 from hashrange.storage.meters import Meters
+from hashrange.storage.sealed_engine import CATALOG
+from hashrange.storage.sealed_spaces import list_sealed
 from hashrange.storage.tokens import TOKEN_STORE
 
-STORE: Final = "catalog"
+STORE: Final = CATALOG
 
 _is_table: Final = re.compile(
     r"(?:arn:[^:/]*:dynamodb:[^:/]*:[^:/]*:table/)?"
@@ -336,6 +339,7 @@ class _RecordChange:
         # Now, because editors work in place.
         counted, expired, indexed = _counts(before), _expires(before), _is_indexed(before)
         recorded = _is_recorded(before)
+        sealed = None if before is None else before.sealed_spaces()
         version = 1 if before is None else before.version + 1
         edit = self._edit(before)
         changes = Changes(edit.outcome)
@@ -363,6 +367,7 @@ class _RecordChange:
             self._list(b"e", changes, listed=not expired)
         if _is_recorded(edit.record) != recorded:
             self._list(b"p", changes, listed=not recorded)
+        list_sealed(sealed, edit.record, changes)
         is_indexed = _is_indexed(edit.record)
         if is_indexed != indexed and not self._capabilities.indexes_in_step:
             self._list(b"g", changes, listed=is_indexed)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, final
 
 from hashrange.engine.base import Changes, Engine, Fence, RowKey
-from hashrange.errors import CorruptionError
+from hashrange.errors import AccessDeniedException, CorruptionError
 from hashrange.model.records import TableRecord, make_table, unpack_record
 from hashrange.model.streams import StreamRecord, unpack_stream
 from hashrange.storage.catalog import STORE
@@ -59,7 +59,7 @@ class Consistency:
         try:
             async for finding in check.findings():
                 yield finding
-        except CorruptionError as error:
+        except (CorruptionError, AccessDeniedException) as error:
             yield Finding(f"the check ended early: {error}")
 
     async def _check_stream(self, stream: StreamRecord) -> AsyncIterator[Finding]:
@@ -70,7 +70,7 @@ class Consistency:
                     for key, row in rows:
                         if key[:1] == _CHANGE and not Change(key, row).keys:
                             yield Finding("a change has no key")
-        except CorruptionError as error:
+        except (CorruptionError, AccessDeniedException) as error:
             yield Finding(f"the check ended early: {error}")
 
 

@@ -16,13 +16,13 @@ _READ_ATTEMPTS_MAX: Final = 20
 async def read_past_locks(engine: Engine, rows: Sequence[RowKey]) -> list[bytes | None]:
     """Return items with strong consistency; if a committed transaction holds a lock, its image.
 
-    Locks are read before items. If the lock is gone, the item that is read afterwards has the
-    result of the transaction. So a later reader never sees an older state than an earlier one.
+    Locks are read before items, or at the same moment if the engine can do that. If the lock is
+    gone, the item that is read afterwards has the result of the transaction. So a later reader
+    never sees an older state than an earlier one.
     """
     aborted: set[bytes] = set()
     for _ in range(_READ_ATTEMPTS_MAX):
-        locks = await engine.read([lock_row(row) for row in rows], STRONG)
-        items = await engine.read(rows, STRONG)
+        locks, items = await _read_locks_and_items(engine, rows)
         if not any(locks):
             return items
         images: list[bytes | None] = []
@@ -41,3 +41,14 @@ async def read_past_locks(engine: Engine, rows: Sequence[RowKey]) -> list[bytes 
         else:
             return images
     raise ConflictError("transactions are in the way of a read")
+
+
+async def _read_locks_and_items(
+    engine: Engine, rows: Sequence[RowKey]
+) -> tuple[list[bytes | None], list[bytes | None]]:
+    places = [lock_row(row) for row in rows]
+    if engine.capabilities.shard_snapshots:
+        found = await engine.read([*places, *rows], STRONG)
+        return found[: len(rows)], found[len(rows) :]
+    locks = await engine.read(places, STRONG)
+    return locks, await engine.read(rows, STRONG)

@@ -1,6 +1,7 @@
 """Totals that processes on several machines share, by way of rows that they exchange.
 
-total row := totals of one process as JSON, by bucket    under the process's name
+total row := {"at": time, "totals": {bucket: [total, level, time of the level]}} as JSON
+             under the process's name
 
 For engines whose data several machines use. Each process writes its row and reads the others about
 every second. In between it does not see what the others take; it takes that off its buckets
@@ -25,6 +26,9 @@ _NAME_BYTES: Final = 8
 _GONE_SECONDS: Final = 3600.0
 _PROCESSES_MAX: Final = 1000
 _PAGE_BYTES: Final = 8 << 20
+
+_Told = dict[str, list[float]]
+"""What a process told: total, level and time of the level, by bucket."""
 
 
 @final
@@ -54,15 +58,25 @@ class RowTotals:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._key = secrets.token_bytes(_NAME_BYTES)
-        self._own: dict[str, float] = {}
+        # Totals with the levels and times of their buckets.
+        self._own: dict[str, tuple[float, float, float]] = {}
         self._is_changed = False
         self._others: dict[str, float] = {}
-        self._last: dict[bytes, dict[str, float]] | None = None
+        self._last: dict[bytes, _Told] | None = None
 
-    def add(self, name: str, units: float) -> None:
-        """Add units that this process took."""
-        self._own[name] = self._own.get(name, 0.0) + units
+    def add(self, name: str, units: float, level: tuple[float, float]) -> None:
+        """Add units that this process took, and tell the level since then."""
+        known = self._own.get(name)
+        self._own[name] = (units if known is None else known[0] + units, *level)
         self._is_changed = True
+
+    def level(self, name: str) -> tuple[float, float] | None:
+        """Return the newest level that another process told."""
+        told = [totals[name] for totals in (self._last or {}).values() if name in totals]
+        if not told:
+            return None
+        _, level, at = max(told, key=lambda each: each[2])
+        return level, at
 
     def others(self, name: str) -> float:
         """Return what all other processes took, as far as they told."""
@@ -75,8 +89,8 @@ class RowTotals:
         last = found if self._last is None else self._last
         for key, totals in found.items():
             known = last.get(key, {})
-            for name, total in totals.items():
-                added = total - known.get(name, 0.0)
+            for name, (total, *_) in totals.items():
+                added = total - (known[name][0] if name in known else 0.0)
                 if added > 0:
                     self._others[name] = self._others.get(name, 0.0) + added
         self._last = found
@@ -85,7 +99,7 @@ class RowTotals:
             row = orjson.dumps({"at": now, "totals": self._own})
             await write_surely(self._engine, _Exchange(self._key, row, gone))
 
-    async def _read(self, now: float) -> tuple[dict[bytes, dict[str, float]], list[bytes]]:
+    async def _read(self, now: float) -> tuple[dict[bytes, _Told], list[bytes]]:
         """Return the totals of the other processes, and the rows of those that are gone."""
         rows, _ = await self._engine.range(
             TOTALS_STORE,
@@ -97,7 +111,7 @@ class RowTotals:
             bytes_max=_PAGE_BYTES,
             consistency=STRONG,
         )
-        found: dict[bytes, dict[str, float]] = {}
+        found: dict[bytes, _Told] = {}
         gone = []
         for key, row in rows:
             if key == self._key:

@@ -104,7 +104,7 @@ async def write_batch(engine: Engine, writes: Sequence[ItemWrite], now: float) -
     ThroughputError if one of its indexes has no capacity left.
     """
     if engine.capabilities.atomic_across_shards:
-        found_all: list[ItemOutcome | TransactionConflictException] = []
+        found_all: list[Outcome] = []
         for group in _by_bytes(writes):
             decision = GroupWrite(group, is_transaction=False, now=now)
             outcomes = await write_decision(engine, decision)

@@ -71,6 +71,7 @@ class FaultAdmission:
             catalog=context.catalog,
             engine=self._engine.view(rule.seconds),
             clock=context.clock,
+            table_keys=context.table_keys,
             address=context.address,
         )
 

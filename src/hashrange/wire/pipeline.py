@@ -38,8 +38,8 @@ from hashrange.errors import (
 )
 from hashrange.log_pace import LogPace
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
+from hashrange.wire.large_requests import dismantle
 from hashrange.wire.missing_operations import MissingOperations
-from hashrange.wire.protocols.large_json import dismantle
 from hashrange.wire.stages import AllowAll, Stages, Unlimited
 
 _LOGGER: Final = logging.getLogger("hashrange.pipeline")
@@ -170,12 +170,15 @@ class Pipeline:
             answer = _refuse(request, codec, scope, error)
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
-        if parameters is not None and len(request.body) > _WALKED_BYTES_MAX:
-            await dismantle(parameters)
         if self._recorder is not None:
             scope.status = answer.status
             scope.ended = perf_counter()
-            self._recorder.record(scope)
+            scope.agent = request.head.headers.get(b"user-agent", b"")
+            waiting = self._recorder.record(scope)
+            if waiting is not None:
+                await waiting
+        if parameters is not None and len(request.body) > _WALKED_BYTES_MAX:
+            await dismantle(parameters)
         return answer
 
     def _context(self, caller: Caller) -> Context:

@@ -36,6 +36,7 @@ from hashrange.wire.protocols.addresses import (
     rpc_address,
     signing_service,
 )
+from hashrange.wire.protocols.aws_chunked import is_chunked, read_chunks
 from hashrange.wire.protocols.codec import Call, Codec
 from hashrange.wire.protocols.json_codec import BodyTooLargeError
 from hashrange.wire.protocols.service_models import ServiceModels
@@ -52,7 +53,7 @@ __all__ = [
     "signing_service",
 ]
 
-# A service that is known by its path-like requests although it is not served.
+# A service that is known by its path-like requests also where it is not served.
 _S3: Final = "s3"
 
 
@@ -176,12 +177,26 @@ def _codec(name: str) -> Codec:
     return CODECS[name]
 
 
+def _unchunk(call: Call, coding: bytes) -> None:
+    """Read a body in chunks; other codings of a body belong to the object."""
+    if is_chunked(coding):
+        try:
+            call.body, trailers = read_chunks(call.body)
+        except ClientError as error:
+            call.refusal = error
+        else:
+            call.request.add_headers(trailers)
+
+
 def _prepare(call: Call) -> Call:
     """Decompress the body of a call, and refuse it if that is too large."""
     bytes_max = (
         REQUEST_BODY_BYTES_MAX if call.service and call.service.rest else CALL_BODY_BYTES_MAX
     )
     coding = call.request.head.headers.get(b"content-encoding", b"")
+    if call.service is not None and call.service.name == _S3:
+        _unchunk(call, coding)
+        return call
     try:
         call.body = decode_body(coding, call.body, bytes_max)
         if len(call.body) > bytes_max:

@@ -43,7 +43,8 @@ class Admission(Protocol):
 class Recorder(Protocol):
     """Takes note of requests that were answered: metrics, logs, traces."""
 
-    def record(self, scope: RequestScope) -> None: ...
+    def record(self, scope: RequestScope) -> Awaitable[None] | None:
+        """Take note of a request; the answer waits for what is returned."""
 
 
 @final
@@ -69,9 +70,18 @@ class Recorders:
     def __init__(self, recorders: Sequence[Recorder]) -> None:
         self._recorders = tuple(recorders)
 
-    def record(self, scope: RequestScope) -> None:
+    def record(self, scope: RequestScope) -> Awaitable[None] | None:
+        waiting = None
         for recorder in self._recorders:
-            recorder.record(scope)
+            found = recorder.record(scope)
+            if found is not None:
+                waiting = found if waiting is None else _one_by_one(waiting, found)
+        return waiting
+
+
+async def _one_by_one(first: Awaitable[None], second: Awaitable[None]) -> None:
+    await first
+    await second
 
 
 @final
@@ -128,6 +138,12 @@ class Stages:
         self._recorders = list(recorders)
         if _LOGGER.isEnabledFor(logging.DEBUG):
             self._recorders.append(RequestLog())
+
+    def with_admission(self, admission: Admission) -> Stages:
+        """Return these stages with another admission."""
+        stages = Stages(self.authenticator, self.authoriser, admission)
+        stages._recorders = self._recorders
+        return stages
 
     def with_recorders(self, recorders: Sequence[Recorder]) -> Stages:
         """Return these stages with more recorders."""

@@ -49,12 +49,17 @@ def test_a_lower_rate_takes_stored_units_away_and_a_higher_one_brings_none():
 class Ledger:
     """Totals of several processes of this test, without delay."""
 
-    def __init__(self, totals, process):
+    def __init__(self, totals, process, levels=None):
         self.totals = totals
+        self.levels = {} if levels is None else levels
         self.process = process
 
-    def add(self, name, units):
+    def add(self, name, units, level):
         self.totals[self.process] = self.totals.get(self.process, 0.0) + units
+        self.levels[self.process] = level
+
+    def level(self, name):
+        return max(self.levels.values(), key=lambda level: level[1], default=None)
 
     def others(self, name):
         return sum(units for process, units in self.totals.items() if process != self.process)
@@ -93,3 +98,14 @@ def test_a_process_that_did_not_look_holds_less_never_more():
         assert busy.has_units(second)
         busy.take(1)
     assert not idle.has_units(600, ahead=1)
+
+
+def test_a_process_that_comes_later_begins_with_what_the_others_left():
+    totals: dict[int, float] = {}
+    levels: dict[int, tuple[float, float]] = {}
+    first = SharedBucket(TokenBucket(1, 300, 1000.0), "b", Ledger(totals, 0, levels))
+    assert first.has_units(1000.0)
+    first.take(290.0)
+    later = SharedBucket(TokenBucket(1, 300, 1005.0), "b", Ledger(totals, 1, levels))
+    assert later.has_units(1005.0, ahead=14)
+    assert not later.has_units(1005.0, ahead=15)

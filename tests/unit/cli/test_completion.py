@@ -8,7 +8,7 @@ import pytest
 
 from hashrange.cli.completion import script
 from hashrange.cli.main import build_parser
-from hashrange.config import OPTIONS
+from hashrange.options import OPTIONS
 
 # Stands in for the line editor of zsh: prints what would be offered.
 ZSH_EDITOR = """

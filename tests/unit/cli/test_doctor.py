@@ -49,6 +49,15 @@ def test_a_busy_port_is_a_problem():
     assert "in use by another program" in finding.text
 
 
+def test_a_contact_point_without_cassandra_is_a_problem():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        cluster = Settings(
+            engine="cassandra", contact_points=("127.0.0.1", "127.0.0.2"), cassandra_port=port
+        )
+        assert levels(doctor.check_cluster(cluster)) == ["ok", "problem"]
+
+
 def test_a_host_of_another_machine_is_a_problem():
     assert levels(doctor.check_port("192.0.2.1", 8000)) == ["problem"]
 

@@ -3,12 +3,9 @@
 import re
 from pathlib import Path
 
-from hashrange.neighbours.registry import make_services
-from tests.harness.identities import identity_store, key_store
-from tests.harness.monitors import make_monitor
-from tests.harness.scaling import scaling_service
+from tests.harness.all_neighbours import all_services
 
-SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
+SERVICES = all_services()
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 

@@ -296,3 +296,15 @@ def test_another_worker_goes_on_where_the_first_one_ended(scaled):
     assert scaled.units() == (10, 215)
     scaled.step()
     assert len(scaled.activities()) == 1
+
+
+def test_an_alarm_that_goes_off_has_the_worker_look(scaled):
+    scaled.register(5, 500)
+    arn = scaled.follow()["PolicyARN"]
+    scaled.consumption.units["ConsumedWriteCapacityUnits", None] = 150 * 60.0
+    scaled.database.clock.advance(120)
+    run = scaled.database.runner.run
+    run(scaled.worker.on_alarm(WORLD, "arn:aws:autoscaling:unknown", {}))
+    assert scaled.units() == (10, 10)
+    run(scaled.worker.on_alarm(WORLD, arn, {}))
+    assert scaled.units() == (10, 215)

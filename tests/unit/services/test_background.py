@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hashrange import beat
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.errors import EngineError
 from hashrange.services import background
@@ -110,6 +111,9 @@ def test_a_lease_that_cannot_be_taken_is_asked_for_again(is_failing, monkeypatch
         engine = MemoryEngine()
         refusals = 2
 
+        def counter(self):
+            return self.engine.counter()
+
         async def lease(self, name, seconds):
             if self.refusals:
                 self.refusals -= 1
@@ -146,3 +150,19 @@ def test_work_with_tasks_of_its_own_is_logged_when_it_fails_and_started_again(ca
 
     asyncio.run(scenario())
     assert "background work ended" in caplog.text
+
+
+@pytest.mark.parametrize(("changes", "calm_steps"), [(False, 1), (True, 4)])
+def test_a_service_rests_longer_when_the_catalog_stays_as_it_is(monkeypatch, changes, calm_steps):
+    monkeypatch.setattr(beat, "_ATTENTIVE_SECONDS", 0.0 if not changes else 3600.0)
+
+    async def scenario():
+        calm, other = Step(), Step(*[0] * 4)
+        services = [
+            Service("calm", calm, idle_seconds=0.0, calm_seconds=3600.0),
+            Service("other", other, idle_seconds=0.0),
+        ]
+        await run_until(other.is_over, services=services)
+        assert calm.count == calm_steps
+
+    asyncio.run(scenario())

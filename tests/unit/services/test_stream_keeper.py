@@ -25,7 +25,7 @@ def table() -> Iterator[StreamedTable]:
 
 def rows_of(table: StreamedTable, prefix: bytes = b"") -> list[bytes]:
     """Return the keys of the rows in the stream's store that begin with a prefix."""
-    engine: Any = table.database.engine
+    engine: Any = table.database.engine.inner
     stores = [store for store in engine._stores if store not in ("catalog", "tokens")]
     found: list[bytes] = []
     for store in stores:
@@ -99,7 +99,7 @@ def test_the_store_of_a_disabled_stream_is_dropped_after_a_day(table: StreamedTa
     table.clock.advance(1)
     table.call("ListTables")
     assert not rows_of(table)
-    engine: Any = table.database.engine
+    engine: Any = table.database.engine.inner
     assert not [key for key in engine._stores["catalog"].rows if key.startswith(b"s")]
     table.set_stream("KEYS_ONLY")
     table.put("again")

@@ -1,10 +1,12 @@
 """Strong reads of items that transactions have locked."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from hashrange.engine.memory.cluster import ClusterMemoryEngine
 from hashrange.errors import ConflictError
 from hashrange.storage.ledger import ABORTED, COMMITTED, PENDING, Entry, entry_row
 from hashrange.storage.locked_reads import read_past_locks
@@ -17,6 +19,8 @@ LOCK = Lock(ATTEMPT, NAME, 1000.0, PUT, b"new")
 
 class Rows:
     """Rows by their keys, and what happens between two reads."""
+
+    capabilities = ClusterMemoryEngine().capabilities
 
     def __init__(self, rows, *, between=()):
         self.rows = {ITEM: b"old", **rows}
@@ -59,6 +63,16 @@ def test_a_locked_item_is_what_the_ledger_says(state, lock, row):
 
 def test_a_lock_without_an_entry_is_of_an_aborted_transaction():
     assert read_from(Rows({lock_row(ITEM): LOCK.pack()})) == b"old"
+
+
+def test_one_read_is_enough_where_the_rows_of_a_shard_are_seen_at_one_moment():
+    engine = Rows({})
+    engine.capabilities = replace(engine.capabilities, shard_snapshots=True)
+    assert read_from(engine) == b"old"
+    assert engine.reads == 1
+    locked = Rows({lock_row(ITEM): LOCK.pack(), **decided(COMMITTED)})
+    locked.capabilities = engine.capabilities
+    assert read_from(locked) == b"new"
 
 
 def test_a_lock_that_was_finished_meanwhile_is_looked_at_again():

@@ -9,6 +9,8 @@ from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.engine.memory.faults import FaultPlan
 from hashrange.storage.row_totals import RowTotals
 
+LEVEL = (10.0, 1000.0)
+
 
 def stale_engine():
     """Return an engine whose eventual reads of every store may be stale."""
@@ -23,8 +25,8 @@ def test_in_the_end_every_process_knows_what_the_others_took(make_engine):
         await one.exchange(0.0)
         await two.exchange(0.0)
         for second in range(1, 50):
-            one.add("a", 1.0)
-            two.add("a", 10.0)
+            one.add("a", 1.0, LEVEL)
+            two.add("a", 10.0, LEVEL)
             await one.exchange(second)
             await two.exchange(second)
             assert one.others("a") <= 10.0 * second
@@ -41,13 +43,15 @@ def test_what_was_taken_before_a_process_began_does_not_count():
     async def run():
         engine = MemoryEngine()
         old = RowTotals(engine)
-        old.add("a", 100.0)
+        old.add("a", 100.0, LEVEL)
         await old.exchange(0.0)
         new = RowTotals(engine)
         await new.exchange(1.0)
-        old.add("a", 5.0)
+        old.add("a", 5.0, LEVEL)
         await old.exchange(2.0)
         await new.exchange(2.0)
+        assert new.level("a") == LEVEL
+        assert new.level("b") is None
         return new.others("a")
 
     assert asyncio.run(run()) == 5.0
@@ -57,7 +61,7 @@ def test_the_rows_of_processes_that_are_gone_are_deleted():
     async def run():
         engine = MemoryEngine()
         gone, here = RowTotals(engine), RowTotals(engine)
-        gone.add("a", 1.0)
+        gone.add("a", 1.0, LEVEL)
         await gone.exchange(0.0)
         await here.exchange(0.0)
         await here.exchange(4000.0)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hashrange.api.access.transfer_rows import TRANSFER_ROWS
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
@@ -30,6 +31,9 @@ class Recorder:
 
     def record(self, scope):
         self.scopes.append(scope)
+
+
+REPLICA_SCALING = ("DescribeTableReplicaAutoScaling", "UpdateTableReplicaAutoScaling")
 
 
 class Site:
@@ -291,6 +295,13 @@ POLICY = json.dumps(
     }
 )
 CONTROL = [
+    ("DescribeContributorInsights", {"TableName": "games"}, [TABLE]),
+    ("ListContributorInsights", {}, []),
+    (
+        "UpdateContributorInsights",
+        {"TableName": "games", "ContributorInsightsAction": "ENABLE"},
+        [TABLE],
+    ),
     ("DescribeTable", {"TableName": "games"}, [TABLE]),
     ("DescribeTable", {"TableName": TABLE}, [TABLE]),
     ("UpdateTable", {"TableName": "games", "DeletionProtectionEnabled": True}, [TABLE]),
@@ -370,6 +381,12 @@ def test_backups_and_restores_note_their_tables(site):
     assert (scope.error, scope.resources) == ("", [TABLE])
 
 
+@pytest.mark.parametrize("operation", REPLICA_SCALING)
+def test_what_only_global_tables_have_notes_the_table_that_is_none(site, operation):
+    _, scope = site.call(operation, TableName="games")
+    assert (scope.error, scope.resources) == ("ResourceNotFoundException", [TABLE])
+
+
 def test_creating_a_table_notes_it():
     site = Site()
     site.create()
@@ -389,8 +406,10 @@ def test_operations_on_streams_note_them(site):
 
 
 def test_every_operation_has_a_test_here():
+    # Those of transfers name tables in their own ways, which tests/transfers look at.
     tested = {case[0] for case in (*READS, *WRITES, *CONTROL)}
     tested |= {
+        *REPLICA_SCALING,
         "GetResourcePolicy",
         "CreateTable",
         "DeleteBackup",
@@ -399,6 +418,7 @@ def test_every_operation_has_a_test_here():
         "GetShardIterator",
         "DescribeStream",
         "ListStreams",
+        *TRANSFER_ROWS,
         "RestoreTableFromBackup",
         "RestoreTableToPointInTime",
     }

@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from hashrange.limits import CALL_BODY_BYTES_MAX
-from hashrange.neighbours.registry import make_services
 from hashrange.wire.protocols import cbor
 from hashrange.wire.services import Neighbours, Service, ServiceError, signing_service
-from tests.harness.identities import identity_store, key_store
-from tests.harness.monitors import make_monitor
-from tests.harness.scaling import scaling_service
+from tests.harness.all_neighbours import all_services
 from tests.unit.wire.protocols.calls import cbor_request, form_request, json_request, request_of
 
 CLOUDWATCH_TARGET = "GraniteServiceVersion20100801"
@@ -27,7 +24,7 @@ SCOPE = SimpleNamespace(
     request_id="the-id",
     grants=None,
 )
-SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
+SERVICES = all_services()
 
 
 async def put_metric_data(scope, parameters):
@@ -70,7 +67,7 @@ def answer(neighbours, request, scope_service=""):
     ("request_", "scope_service"),
     [
         (json_request("DynamoDB_20120810.ListTables"), "dynamodb"),
-        (json_request("TrentService.ListKeys"), "kms"),
+        (json_request("Kinesis_20131202.ListStreams"), "kinesis"),
         (request_of(method=b"GET"), ""),
         (request_of(method=b"GET", url=b"/healthz"), ""),
         (request_of(method=b"GET", url=b"/other?Action=ListUsers"), ""),
@@ -261,9 +258,10 @@ def test_a_server_starts_without_botocore_and_codecs():
 import sys, hashrange.app.application
 from hashrange.neighbours.registry import make_services
 from hashrange.wire.services import Neighbours
-from tests.harness.identities import identity_store
+from tests.harness.identities import event_store, identity_store, key_store
+from tests.harness.all_neighbours import all_services
 from tests.harness.monitors import make_monitor
-Neighbours(make_services(identity_store(), make_monitor()))
+Neighbours(make_services(identity_store(), key_store(), make_monitor(), event_store()))
 early = [name for name in sys.modules if name.startswith("botocore") or name in (
     "hashrange.wire.protocols.codecs", "xml.parsers.expat", "hashrange.neighbours.sts.operations"
 )]

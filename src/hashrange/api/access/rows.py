@@ -11,6 +11,8 @@ from typing import Final
 from hashrange.api.access.demands import ANY, Demand, Row
 from hashrange.api.access.identity_rows import FREE, IAM_ROWS, STS_ROWS
 from hashrange.api.access.item_rows import ITEM_ROWS
+from hashrange.api.access.monitoring_rows import CLOUDWATCH_ROWS, SNS_ROWS
+from hashrange.api.access.object_rows import S3_ROWS
 from hashrange.api.access.statement_rows import STATEMENT_ROWS
 from hashrange.api.access.table_rows import LAMBDA_ROWS, STREAM_ROWS, TABLE_ROWS
 from hashrange.api.access.transfer_rows import TRANSFER_ROWS
@@ -18,10 +20,13 @@ from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 
 ROWS: Final[dict[str, dict[str, Row]]] = {
+    "cloudwatch": CLOUDWATCH_ROWS,
     "dynamodb": {**ITEM_ROWS, **STATEMENT_ROWS, **TABLE_ROWS, **TRANSFER_ROWS},
     "dynamodbstreams": STREAM_ROWS,
     "iam": IAM_ROWS,
     "lambda": LAMBDA_ROWS,
+    "s3": S3_ROWS,
+    "sns": SNS_ROWS,
     "sts": STS_ROWS,
 }
 """Rows by service and operation."""

@@ -119,6 +119,16 @@ def charge_read(
         meter.charge_read(name, _position(meter, table, key), units, scope.context.clock.now())
 
 
+def take_read(
+    scope: RequestScope, table: Table, key: bytes, units: float
+) -> ThroughputError | None:
+    """Charge a read of one item whose units are known, or return the error if it is throttled."""
+    error = refuse_read(scope, table, None, key)
+    if error is None:
+        charge_read(scope, table, None, key, units)
+    return error
+
+
 def note_throttled(scope: RequestScope, error: ClientError | None) -> None:
     """Note a throttled part of a request that is not refused as a whole."""
     if isinstance(error, ThroughputError):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hashrange.api.items.admission import (
-    charge_read,
     charge_write,
     note_throttled,
-    refuse_read,
     refuse_writes,
+    take_read,
 )
 from hashrange.api.items.arguments import check_batch_mixture, read_get_arguments
 from hashrange.api.items.consumed_capacity import (
@@ -81,18 +80,24 @@ def _plain_rows(table: Table, keys: Sequence[Item]) -> list[RowKey] | None:
     return rows
 
 
-async def batch_get_item(scope: RequestScope, request: Request) -> Response:
-    """Return the items that exist, as many as fit in one response."""
-    context = scope.context
+async def _read_parts(scope: RequestScope, request: Request) -> list[_TableGet]:
+    """Return the parts of a BatchGetItem, checked and bound to their tables."""
     if sum(len(part["Keys"]) for part in request["RequestItems"].values()) > BATCH_GET_KEYS_MAX:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
+    known_table = scope.context.known_table
     parts = [
-        _TableGet(name, part, context.known_table(name))
-        for name, part in request["RequestItems"].items()
+        _TableGet(name, part, known_table(name)) for name, part in request["RequestItems"].items()
     ]
     for part in parts:
         part.bind(await scope.table(part.name))
+    return parts
+
+
+async def batch_get_item(scope: RequestScope, request: Request) -> Response:
+    """Return the items that exist, as many as fit in one response."""
+    context = scope.context
+    parts = await _read_parts(scope, request)
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
     capacities: list[Capacity] = []
     room = BATCH_GET_RESPONSE_BYTES_MAX
@@ -126,13 +131,11 @@ async def batch_get_item(scope: RequestScope, request: Request) -> Response:
                 break
             units = read_units(size, consistent=part.consistent)
             if meter is not None:
-                key = part.keys[position][2]
-                refusal = refuse_read(scope, part.table, None, key)
+                refusal = take_read(scope, part.table, part.keys[position][2], units)
                 if refusal is not None:
                     refusals.append(refusal)
                     left.append(part.request["Keys"][position])
                     continue
-                charge_read(scope, part.table, None, key, units)
             room -= bulk
             capacity.table_units += units
             accepted += 1

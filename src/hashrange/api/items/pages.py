@@ -21,6 +21,7 @@ from hashrange.model.values import Item
 from hashrange.pauses import Pace
 from hashrange.storage.items import consistency_of, item_row, project, read_items
 from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.locked_ranges import finish_committed
 from hashrange.storage.reads import Page, Place, Span, read_page
 
 # Rows that are projected between two looks at the clock.
@@ -137,6 +138,8 @@ async def answer_page(
     context = scope.context
     if source.table.meter is not None:
         admit_read(scope, source.table, source.index, span.lower)
+    if scope.at is None and source.table.has_locks and request.get("ConsistentRead"):
+        await finish_committed(context.engine, source.table, span.lower, span.upper)
     page = await read_page(
         context.engine if scope.at is None else await past_view(scope, source.table, request),
         span,

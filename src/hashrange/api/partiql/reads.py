@@ -30,6 +30,7 @@ from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.storage.items import consistency_of, item_row, read_items
 from hashrange.storage.layout import row_size, segment_bounds, splice, unpack_item
+from hashrange.storage.locked_ranges import finish_committed
 from hashrange.storage.reads import Page, Span, read_page
 
 _INVALID = "One or more parameter values were invalid: "
@@ -159,6 +160,8 @@ async def _read(
     limit: int | None = request.get("Limit")
     for span in spans:
         before, looked_at = page.scanned_bytes, page.scanned_count
+        if consistent and source.table.has_locks:
+            await finish_committed(context.engine, source.table, span.lower, span.upper)
         await read_page(
             context.engine,
             span,

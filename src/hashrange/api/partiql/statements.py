@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from hashrange.api.items.admission import admit_write, charge_read, note_throttled, refuse_read
+from hashrange.api.items.admission import admit_write, note_throttled, take_read
 from hashrange.api.items.consumed_capacity import (
     Capacity,
     capacity_detail,
@@ -213,19 +213,18 @@ async def _read(
         if pace.is_over():
             await pace.pause()
         assert member.key is not None
-        refusal = refuse_read(scope, member.table, None, member.key[2])
+        size = 0 if row is None else row_size(row)
+        consistent = member.request.get("ConsistentRead", False)
+        units = read_units(size, consistent=consistent)
+        refusal = take_read(scope, member.table, member.key[2], units)
         if refusal is not None:
             note_throttled(scope, refusal)
             member.fail(refusal)
             continue
         member.show(row)
-        size = 0 if row is None else row_size(row)
         capacity = capacities.setdefault(member.table.name, Capacity(member.table))
-        consistent = member.request.get("ConsistentRead", False)
-        units = read_units(size, consistent=consistent)
         capacity.table_units += units
         scope.note_read(member.table.name, units)
-        charge_read(scope, member.table, None, member.key[2], units)
         if row is not None:
             scope.note_rows(1, size, 1, size)
 

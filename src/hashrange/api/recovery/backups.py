@@ -225,7 +225,7 @@ def _features(record: TableRecord, now: float) -> dict[str, Any]:
     features["TimeToLiveDescription"] = {"TimeToLiveStatus": status}
     if setting is not None and status != "DISABLED":
         features["TimeToLiveDescription"]["AttributeName"] = setting.attribute
-    if record.encryption_key_arn is not None:
+    if record.encryption_key_arn is not None and record.data_keys:
         features["SSEDescription"] = {
             "Status": "ENABLED",
             "SSEType": "KMS",

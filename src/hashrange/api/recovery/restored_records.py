@@ -16,7 +16,7 @@ from hashrange.api.tables.definition_checks import (
     check_table_limit,
     check_throughput,
 )
-from hashrange.api.tables.new_records import encryption_key, make_throughput, new_store
+from hashrange.api.tables.new_records import make_data_key, make_throughput, new_store
 from hashrange.errors import ValidationException
 from hashrange.model.records import IndexRecord, TableRecord, Throughput
 
@@ -33,8 +33,7 @@ def restored_record(
     is_on_demand = billing_mode == "PAY_PER_REQUEST"
     throughput = request.get("ProvisionedThroughputOverride")
     check_on_demand(request.get("OnDemandThroughputOverride"), is_on_demand=is_on_demand)
-    encryption = request.get("SSESpecificationOverride")
-    check_encryption(encryption)
+    check_encryption(request.get("SSESpecificationOverride"))
     if request.get("VectorIndexOverride"):
         raise ValidationException(
             f"{_INVALID}Vector indexes are not supported by this server: VectorIndexOverride"
@@ -65,10 +64,19 @@ def restored_record(
         indexes=indexes,
         on_demand_at=now if is_on_demand else None,
         on_demand=on_demand if is_on_demand else None,
-        encryption_key_arn=(
-            source.encryption_key_arn if encryption is None else encryption_key(context, encryption)
-        ),
     )
+
+
+async def encrypt_restored(
+    context: Context, record: TableRecord, source: TableRecord, request: Request
+) -> None:
+    """Give a restored table a data key of its own, of the source's KMS key or of the override."""
+    specification = request.get("SSESpecificationOverride")
+    if specification is None and source.encryption_key_arn is not None and source.data_keys:
+        specification = {"Enabled": True, "KMSMasterKeyId": source.encryption_key_arn}
+    data_key = await make_data_key(context, record.name, specification)
+    if data_key is not None:
+        record.data_keys, record.encryption_key_arn = [data_key], data_key.key_arn
 
 
 def _billing_mode(source: TableRecord, request: Request) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.recovery.backup_names import find_backup
 from hashrange.api.recovery.continuous_backups import recoverable_table
-from hashrange.api.recovery.restored_records import restored_record
+from hashrange.api.recovery.restored_records import encrypt_restored, restored_record
 from hashrange.api.recovery.time_travel import check_window
 from hashrange.api.scope import RequestScope
 from hashrange.api.tables.descriptions import describe
@@ -51,6 +51,7 @@ async def restore_table_to_point_in_time(scope: RequestScope, request: Request) 
     assert recovery is not None
     assert time is not None
     record = restored_record(context, source, request, now)
+    await encrypt_restored(context, record, source, request)
     record.restore = {"SourceTableArn": source.arn, "RestoreDateTime": round(time, 3)}
     wanted = {
         "time": time,
@@ -71,6 +72,7 @@ async def restore_table_from_backup(scope: RequestScope, request: Request) -> Re
     now = context.clock.now()
     source = record_of(backup.table)
     record = restored_record(context, source, request, now)
+    await encrypt_restored(context, record, source, request)
     record.restore = {
         "SourceBackupArn": backup.arn,
         "SourceTableArn": source.arn,
@@ -109,9 +111,7 @@ async def _start(scope: RequestScope, record: TableRecord, source: dict[str, Any
         await begin_load(context.catalog, record)
     except ResourceInUseException:
         raise TableAlreadyExistsException(f"Table already exists: {record.name}") from None
-    return {
-        "TableDescription": await describe(context.engine, record, record.created_at, "CREATING")
-    }
+    return {"TableDescription": await describe(context, record, record.created_at, "CREATING")}
 
 
 async def _check_free(context: Context, record: TableRecord) -> None:

@@ -15,7 +15,12 @@ from hashrange.api.tables.definition_checks import (
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, warm_throughput
-from hashrange.api.tables.new_records import make_record, make_throughput, new_store
+from hashrange.api.tables.new_records import (
+    make_data_key,
+    make_record,
+    make_throughput,
+    new_store,
+)
 from hashrange.api.tables.policy_checks import make_policy
 from hashrange.api.tables.stream_settings import begin_stream, check_new_stream, choose_label
 from hashrange.api.tables.tag_rules import check_tags
@@ -32,6 +37,9 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
     record = make_record(context, name, request, now)
+    data_key = await make_data_key(context, name, request.get("SSESpecification"))
+    if data_key is not None:
+        record.data_keys, record.encryption_key_arn = [data_key], data_key.key_arn
     if request.get("ResourcePolicy") is not None:
         record.policy = make_policy(record.arn, request["ResourcePolicy"], now)
     edit = Edit(record, creates=record.stores())
@@ -48,7 +56,7 @@ async def create_table(scope: RequestScope, request: Request) -> Response:
         return edit
 
     await context.catalog.change(context.account, context.region, name, create)
-    return {"TableDescription": await describe(context.engine, record, now, "CREATING")}
+    return {"TableDescription": await describe(context, record, now, "CREATING")}
 
 
 def check_definition(request: Request) -> None:

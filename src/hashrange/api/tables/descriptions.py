@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hashrange.api.operation import Context
 from hashrange.engine.base import Engine
 from hashrange.model.records import IndexRecord, TableRecord, Throughput
 
@@ -15,11 +16,19 @@ _SECONDS_PER_DAY: Final = 86_400
 _ON_DEMAND_WARM: Final = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}
 
 
+INACCESSIBLE: Final = "INACCESSIBLE_ENCRYPTION_CREDENTIALS"
+"""The status of a table whose KMS key cannot be used."""
+
+
 async def describe(
-    engine: Engine, record: TableRecord, now: float, status: str | None = None
+    context: Context, record: TableRecord, now: float, status: str | None = None
 ) -> dict[str, Any]:
     """Return the TableDescription of a record; `status` overrides what the clock says."""
+    engine = context.engine
     status = status or record.status(now)
+    is_locked = await _is_locked(context, record)
+    if status == "ACTIVE" and is_locked:
+        status = INACCESSIBLE
     items, size = await engine.tally(record.store, record.shards, record.store)
     description: dict[str, Any] = {
         "AttributeDefinitions": [
@@ -38,7 +47,17 @@ async def describe(
     }
     await _describe_indexes(engine, record, now, status, description)
     _describe_settings(record, status, description)
+    if is_locked and "SSEDescription" in description:
+        description["SSEDescription"]["InaccessibleEncryptionDateTime"] = _date(now)
     return description
+
+
+async def _is_locked(context: Context, record: TableRecord) -> bool:
+    """Tell whether the items of a table cannot be used now, because of their KMS key."""
+    for arn in {key.key_arn for key in record.data_keys}:
+        if not await context.table_keys.is_usable(arn):
+            return True
+    return False
 
 
 def describe_deleted(record: TableRecord, now: float) -> dict[str, Any]:
@@ -137,9 +156,10 @@ def _describe_settings(record: TableRecord, status: str, description: dict[str, 
         if status != "CREATING":
             summary["LastUpdateToPayPerRequestDateTime"] = _date(record.on_demand_at)
         description["BillingModeSummary"] = summary
-    if record.encryption_key_arn is not None:
+    # A table of an earlier release can name a key that nothing was ever encrypted with.
+    if record.encryption_key_arn is not None and record.data_keys:
         description["SSEDescription"] = {
-            "Status": "ENABLED",
+            "Status": "UPDATING" if record.is_resealing else "ENABLED",
             "SSEType": "KMS",
             "KMSMasterKeyArn": record.encryption_key_arn,
         }

@@ -6,7 +6,7 @@ import uuid
 from typing import Any, Final
 
 from hashrange.api.operation import Context, Request
-from hashrange.model.records import IndexRecord, TableRecord, Throughput
+from hashrange.model.records import DataKey, IndexRecord, TableRecord, Throughput
 
 _LOCAL: Final = "LocalSecondaryIndexes"
 _GLOBAL: Final = "GlobalSecondaryIndexes"
@@ -36,15 +36,15 @@ def make_throughput(throughput: dict[str, int] | None) -> Throughput:
     return Throughput(throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"])
 
 
-def encryption_key(context: Context, specification: dict[str, Any] | None) -> str | None:
-    """Return the ARN of the key a table says it is encrypted with, None for AWS's own."""
+async def make_data_key(
+    context: Context, table: str, specification: dict[str, Any] | None
+) -> DataKey | None:
+    """Return a data key for a table, sealed with the KMS key it asks for; None if for none."""
     if specification is None or not specification.get("Enabled"):
         return None
-    key = specification.get("KMSMasterKeyId", "alias/aws/dynamodb")
-    if key.startswith("arn:"):
-        return str(key)
-    kind = "" if key.startswith(("alias/", "key/")) else "key/"
-    return f"arn:aws:kms:{context.region}:{context.account}:{kind}{key}"
+    place = (context.account, context.region)
+    key_id = specification.get("KMSMasterKeyId")
+    return DataKey(*await context.table_keys.make(place, table, key_id))
 
 
 def new_store() -> str:
@@ -86,6 +86,5 @@ def make_record(context: Context, name: str, request: Request, now: float) -> Ta
         is_protected=request.get("DeletionProtectionEnabled", False),
         on_demand=request.get("OnDemandThroughput"),
         warm=request.get("WarmThroughput"),
-        encryption_key_arn=encryption_key(context, request.get("SSESpecification")),
         tags={tag["Key"]: tag["Value"] for tag in tags},
     )

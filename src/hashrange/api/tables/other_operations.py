@@ -24,7 +24,7 @@ async def describe_table(scope: RequestScope, request: Request) -> Response:
     context = scope.context
     record = await context.catalog.record(context.account, context.region, request["TableName"])
     scope.touch_table(record.name)
-    return {"Table": await describe(context.engine, record, context.clock.now())}
+    return {"Table": await describe(context, record, context.clock.now())}
 
 
 async def list_tables(scope: RequestScope, request: Request) -> Response:

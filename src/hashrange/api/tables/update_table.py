@@ -24,7 +24,7 @@ from hashrange.api.tables.definition_checks import (
     check_warm,
 )
 from hashrange.api.tables.descriptions import describe, describe_projection, warm_throughput
-from hashrange.api.tables.new_records import encryption_key, make_index, new_store
+from hashrange.api.tables.new_records import make_data_key, make_index, new_store
 from hashrange.api.tables.stream_settings import change_stream, check_stream_update, choose_label
 from hashrange.errors import (
     LimitExceededException,
@@ -32,7 +32,7 @@ from hashrange.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.model.records import IndexRecord, TableRecord, Throughput
+from hashrange.model.records import DataKey, IndexRecord, TableRecord, Throughput
 from hashrange.storage.catalog import Delays, Edit, resolve_name, table_not_found
 
 _SECONDS_PER_DAY: Final = 86_400
@@ -70,7 +70,7 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
         for update in request.get("GlobalSecondaryIndexUpdates", ())
         if "Create" in update
     ]
-    key_arn = encryption_key(context, request.get("SSESpecification"))
+    data_key = await make_data_key(context, name, request.get("SSESpecification"))
     stream = request.get("StreamSpecification")
     place = ("", "") if stream is None else (await choose_label(context, name, now), new_store())
 
@@ -79,7 +79,7 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
             raise table_not_found(name)
         check_changeable(record, now)
         change = _Change(record, request, now, context.catalog.delays)
-        change.settle_encryption(key_arn)
+        change.settle_encryption(data_key)
         change.settle_capacity()
         change.settle_indexes(stores)
         change.settle_rest()
@@ -89,7 +89,7 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
 
     record = await context.catalog.change(context.account, context.region, name, update)
     assert isinstance(record, TableRecord)
-    return {"TableDescription": await describe(context.engine, record, now, "UPDATING")}
+    return {"TableDescription": await describe(context, record, now, "UPDATING")}
 
 
 def _check(request: Request) -> None:
@@ -171,10 +171,15 @@ class _Change:
             throughput.before = None
         self.edit = Edit(record, outcome=record)
 
-    def settle_encryption(self, key_arn: str | None) -> None:
-        """Apply the server-side encryption setting."""
-        if "SSESpecification" in self.request:
-            self.record.encryption_key_arn = key_arn
+    def settle_encryption(self, data_key: DataKey | None) -> None:
+        """Apply the server-side encryption setting; a background service seals the rows anew."""
+        if "SSESpecification" not in self.request:
+            return
+        record = self.record
+        if data_key is not None:
+            record.data_keys.insert(0, data_key)
+        record.encryption_key_arn = None if data_key is None else data_key.key_arn
+        record.is_resealing = bool(record.data_keys)
 
     def settle_capacity(self) -> None:
         """Change billing mode and provisioned capacity of the table."""

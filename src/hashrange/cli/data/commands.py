@@ -1,4 +1,4 @@
-"""`hashrange tables`, `describe`, `get`, `query`, `scan`, `put`, `delete` and `sql`.
+"""Commands on tables and items: `tables`, `describe`, `get`, `query`, `scan`, `put` and others.
 
 Exit status: 0 when all went well, 1 when the server refused or did not answer, 2 for a value that
 cannot be one.
@@ -13,7 +13,11 @@ from typing import Any, Final
 
 from hashrange.cli.data.connection import connection_flags, make_client
 
-NAMES: Final = ("tables", "describe", "get", "query", "scan", "put", "delete", "sql")
+NAMES: Final = (
+    *("tables", "describe", "get", "query", "scan", "put", "delete", "sql"),
+    *("export", "import"),
+)
+_FORMS: Final = ("json", "dynamodb", "csv")
 
 
 def add_commands(commands: Any) -> None:
@@ -38,8 +42,15 @@ def add_commands(commands: Any) -> None:
     put = add("put", "write an item")
     delete = add("delete", "delete an item")
     sql = add("sql", "run a PartiQL statement, or ask for statements")
-    for parser in (describe, get, query, scan, put, delete):
+    exporting = add("export", "write all items of a table to a file")
+    importing = add("import", "put the items of a file into a table")
+    for parser in (describe, get, query, scan, put, delete, exporting, importing):
         parser.add_argument("table", metavar="TABLE")
+    for parser in (exporting, importing):
+        parser.add_argument("file", metavar="FILE", help="- for standard output or input")
+        parser.add_argument(
+            "--form", choices=_FORMS, default="json", help="JSON lines, DynamoDB's own, or CSV"
+        )
     for parser in (get, delete):
         parser.add_argument("key", metavar="KEY", nargs="+", help="partition key, sort key")
     query.add_argument("partition", metavar="PARTITION", help="value of the partition key")
@@ -53,6 +64,9 @@ def add_commands(commands: Any) -> None:
     for parser in (get, query, scan):
         parser.add_argument("--consistent", action="store_true", help="read strongly consistently")
         parser.add_argument("--attributes", metavar="A,B", help="show only these attributes")
+        parser.add_argument(
+            "--at", metavar="TIME", help="read the table as it was; needs point-in-time recovery"
+        )
     put.add_argument("item", metavar="ITEM", help="a JSON object; - reads it from standard input")
     put.add_argument("--typed", action="store_true", help="the item is in DynamoDB's own JSON")
     put.add_argument("--new", action="store_true", help="refuse to replace an item")
@@ -228,6 +242,18 @@ def _delete(client: Any, given: argparse.Namespace) -> int:
     return 0 if answer.get("Attributes") else _complain("there is no such item", 1)
 
 
+def _export(client: Any, given: argparse.Namespace) -> int:
+    from hashrange.cli.data.files import export_table
+
+    return export_table(client, given)
+
+
+def _import(client: Any, given: argparse.Namespace) -> int:
+    from hashrange.cli.data.files import import_items
+
+    return import_items(client, given)
+
+
 def _sql(client: Any, given: argparse.Namespace) -> int:
     from hashrange.cli.data.prompt import Prompt, run_statement
 
@@ -264,4 +290,6 @@ _VERBS: Final[dict[str, Callable[[Any, argparse.Namespace], int]]] = {
     "put": _put,
     "delete": _delete,
     "sql": _sql,
+    "export": _export,
+    "import": _import,
 }

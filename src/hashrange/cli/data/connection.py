@@ -49,10 +49,23 @@ def make_client(given: argparse.Namespace, service: str = "dynamodb") -> Any:
     keys: dict[str, str] = {}
     if session.get_credentials() is None:
         keys = {"aws_access_key_id": _DUMMY, "aws_secret_access_key": _DUMMY}
-    return session.create_client(
+    client = session.create_client(
         service,
         endpoint_url=endpoint_of(given.endpoint, os.environ),
         region_name=given.region or session.get_config_variable("region") or DEFAULT_REGION,
         config=Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard"}),
         **keys,
     )
+    if getattr(given, "at", None):
+        read_past(client, given.at)
+    return client
+
+
+def read_past(client: Any, time: str) -> None:
+    """Have a client's reads of items see their table as it was at a time."""
+
+    def add(params: dict[str, Any], **_: object) -> None:
+        params["headers"]["X-Hashrange-At"] = time
+
+    for operation in ("GetItem", "Query", "Scan"):
+        client.meta.events.register(f"before-call.dynamodb.{operation}", add)

@@ -11,7 +11,12 @@ import asyncio
 import logging
 from typing import Final, final
 
-from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
+from hashrange.errors import (
+    AccessDeniedException,
+    CorruptionError,
+    EngineError,
+    UnknownOutcomeError,
+)
 from hashrange.model.streams import ShardRecord, StreamRecord
 from hashrange.model.triggers import Position
 from hashrange.services.triggers.shards import Delivery, ShardRun
@@ -100,11 +105,16 @@ class MappingRun:
         group.create_task(self._run_shard(shard.id, run))
 
     async def _run_shard(self, shard_id: str, run: ShardRun) -> None:
-        """Deliver a shard; try again later if the engine fails."""
+        """Deliver a shard; try again later if the engine fails, or its KMS key cannot be used."""
         has_ended = False
         try:
             has_ended = await run.run()
-        except* (CorruptionError, EngineError, UnknownOutcomeError) as failures:
+        except* (
+            AccessDeniedException,
+            CorruptionError,
+            EngineError,
+            UnknownOutcomeError,
+        ) as failures:
             _LOGGER.error("reading %s failed", shard_id, exc_info=failures)
             await asyncio.sleep(_RETRY_SECONDS)
         position = run.position

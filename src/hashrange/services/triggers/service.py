@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final, final
 
+from hashrange.beat import BEAT_SECONDS, Attention, rest
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
@@ -56,6 +57,7 @@ class Triggers:
         self._destinations = Destinations(self._functions)
         self._pulse = Pulse(engine)
         self._counter = -1
+        self._attention = Attention()
         self._running: dict[str, _Running] = {}
 
     async def run(self) -> None:
@@ -67,9 +69,15 @@ class Triggers:
                 except (CorruptionError, EngineError, UnknownOutcomeError):
                     _LOGGER.exception("triggers cannot be read; it will be tried again")
                     await asyncio.sleep(_RETRY_SECONDS)
-                await asyncio.sleep(_POLL_SECONDS if self._running else _IDLE_POLL_SECONDS)
+                await rest(self._poll_seconds())
         finally:
             await self._close()
+
+    def _poll_seconds(self) -> float:
+        if self._running:
+            return _POLL_SECONDS
+        is_attentive = self._attention.pay(self._engine.counter())
+        return _IDLE_POLL_SECONDS if is_attentive else BEAT_SECONDS
 
     async def _look(self) -> None:
         """Start and stop mappings when the store has changed."""

@@ -31,6 +31,8 @@ from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, re
 from hashrange.wire.auth.key_rings import Credential, KeyRing
 from hashrange.wire.http.messages import ID_NAME, SIGNATURE_BYTES, Headers, HttpRequest
 
+_S3_SCOPE: Final = b"/s3/aws4_request"
+_UNSIGNED: Final = b"UNSIGNED-PAYLOAD"
 _SKEW_SECONDS: Final = 15 * 60
 _PRESIGNED_SECONDS_MAX: Final = 7 * 24 * 3600
 # Entries of each cache below; each is a few hundred bytes.
@@ -317,8 +319,19 @@ def _canonical_request(request: HttpRequest, claim: Claim) -> bytes:
         )
     url = b"/\n" if request.head.url == b"/" else _canonical_url(request.head.url, claim)
     lines = signed.lines(request.headers)
-    payload = sha256(request.body).hexdigest().encode()
+    payload = _payload(request, claim)
     return b"%b\n%b\n%b\n%b\n%b" % (request.head.method, url, lines, claim.signed_headers, payload)
+
+
+def _payload(request: HttpRequest, claim: Claim) -> bytes:
+    """Return what a signature says about the body: its hash, or to S3 that it is not covered."""
+    if claim.credential.endswith(_S3_SCOPE):
+        if claim.is_presigned:
+            return _UNSIGNED
+        declared = request.headers.get(b"x-amz-content-sha256", b"")
+        if declared == _UNSIGNED or declared.startswith(b"STREAMING-"):
+            return declared
+    return sha256(request.body).hexdigest().encode()
 
 
 def _canonical_url(url: bytes, claim: Claim) -> bytes:

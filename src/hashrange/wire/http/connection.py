@@ -40,6 +40,8 @@ from hashrange.wire.http.messages import (
 )
 from hashrange.wire.http.overload import BUSY, refuse_overload
 from hashrange.wire.http.phase import Phase
+from hashrange.wire.http.stream_sink import StreamSink
+from hashrange.wire.http.suspension import resume_after
 
 if TYPE_CHECKING:
     from hashrange.wire.http.head_cache import Frame
@@ -122,12 +124,8 @@ class Connection:
         self._frame: Frame | None = None
         # Whether the client does not read its responses.
         self.is_choked = False
-        self._is_fresh = False
-        self._is_half_closed = False
-        self._is_paused = False
-        self._is_queued = False
-        self._is_surplus = False
-        self._wants_continue = False
+        self._is_fresh = self._is_half_closed = self._is_paused = False
+        self._is_queued = self._is_surplus = self._wants_continue = False
         self._age = 0  # of the request being answered, if it has paused
         self._received_bytes = 0
         self._backlog = b""
@@ -158,12 +156,14 @@ class Connection:
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # a stream's transport, always
+        stream: asyncio.Transport = transport  # type: ignore[assignment]  # always
+        self._transport = stream
         address = transport.get_extra_info("peername")
         is_secure = transport.get_extra_info("sslcontext") is not None
-        self._peer = Peer(address[0] if address else "", is_secure=is_secure)
+        sink = StreamSink(self, stream, self._turn)
+        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink)
         if not self._server.admit(self):
-            transport.abort()  # type: ignore[attr-defined]  # as above
+            stream.abort()
         self._is_surplus = self._server.has_surplus
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -417,7 +417,7 @@ class Connection:
             self._answering = answering
             server.in_flight += 1
             server.buffered_bytes += len(request.body)
-            self._wait_for(awaited)
+            resume_after(self._server.loop, awaited, self._resume)
             return
         if not waiting and (
             self._is_paused or self._backlog or self._wants_continue or self._is_half_closed
@@ -445,15 +445,6 @@ class Connection:
         if self._is_half_closed:
             transport.close()
 
-    def _wait_for(self, awaited: Any) -> None:
-        if awaited is None:
-            # The handler yielded with sleep(0).
-            self._server.loop.call_soon(self._resume)
-        else:
-            # As asyncio.Task does.
-            awaited._asyncio_future_blocking = False
-            awaited.add_done_callback(self._resume)
-
     def _resume(self, _: object = None) -> None:
         request, answering = self._answered, self._answering
         assert request is not None
@@ -468,7 +459,7 @@ class Connection:
             raise
         self._age = end_resuming()
         if awaited is not _DONE:
-            self._wait_for(awaited)
+            resume_after(self._server.loop, awaited, self._resume)
             return
         self._end_answer(request)
         self._write(request)

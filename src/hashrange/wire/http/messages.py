@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final, final
 
 from hashrange.api.scope import IN_PROCESS
@@ -129,6 +130,10 @@ class HttpRequest:
         self.response = b""
         self._headers: Headers | None = None
 
+    def add_headers(self, headers: Headers) -> None:
+        """Add headers that came behind the body."""
+        self._headers = {**self.headers, **headers}
+
     @property
     def headers(self) -> Headers:
         """The headers with this request's own signature and id."""
@@ -147,9 +152,13 @@ class HttpRequest:
 
 @final
 class HttpAnswer:
-    """A status, a body with its type, and header lines beyond the usual ones."""
+    """A status, a body with its type, and header lines beyond the usual ones.
 
-    __slots__ = ("body", "content_type", "extra", "status")
+    `length` is set if it is not that of the body: of an answer to HEAD, or one whose body comes
+    in `pieces`.
+    """
+
+    __slots__ = ("body", "content_type", "extra", "length", "pieces", "status")
 
     def __init__(
         self, status: int, body: bytes, content_type: bytes = JSON_1_0, extra: bytes = b""
@@ -158,6 +167,8 @@ class HttpAnswer:
         self.body = body
         self.content_type = content_type
         self.extra = extra
+        self.length: int | None = None
+        self.pieces: AsyncIterator[bytes] | None = None
 
 
 NOT_FOUND: Final = HttpAnswer(404, b"<UnknownOperationException/>\n", XML)

@@ -26,6 +26,8 @@ _PHRASES: Final = {
     201: "Created",
     202: "Accepted",
     204: "No Content",
+    206: "Partial Content",
+    304: "Not Modified",
     400: "Bad Request",
     403: "Forbidden",
     404: "Not Found",
@@ -88,17 +90,20 @@ class ResponseWriter:
         *,
         closing: bool,
         reader: bytes,
+        body_bytes: int | None = None,
     ) -> bytes:
         """Return the whole response.
 
-        `extra` are header lines beyond the usual ones, `reader` is the origin of an allowed page.
+        `extra` are header lines beyond the usual ones, `reader` is the origin of an allowed page,
+        `body_bytes` the length to tell of a body that is not in the response.
         """
         key = (status, content_type, closing, reader)
         template = self._templates.get(key)
         if template is None:
             template = self._templates[key] = _template(key)
         start, before_id, before_checksum, end = template
-        length, checksum = str(len(body)).encode(), str(crc32(body)).encode()
+        body_bytes = len(body) if body_bytes is None else body_bytes
+        length, checksum = str(body_bytes).encode(), str(crc32(body)).encode()
         if extra:
             end = end[:-2] + extra + b"\r\n"
         return b"".join(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, Final, final
+
+import orjson
 
 from hashrange.api.operation import Service
 from hashrange.wire.http.bounds import Bounds
@@ -15,6 +17,7 @@ from hashrange.wire.http.content_encoding import (
 )
 from hashrange.wire.http.messages import (
     NOT_FOUND,
+    PLAIN_JSON,
     TEXT,
     HttpAnswer,
     HttpRequest,
@@ -33,6 +36,15 @@ _PREFLIGHT_SECONDS: Final = 172800
 _HEALTHY: Final = HttpAnswer(200, b"healthy: dynamodb.us-east-1.amazonaws.com ", TEXT)
 
 
+Health = Callable[[], tuple[bool, dict[str, object]]]
+"""Tells whether the engine works, and what there is to know about it."""
+
+
+def no_health() -> tuple[bool, dict[str, object]]:
+    """Tell of an engine in this process, which works as long as the process does."""
+    return True, {"engine": "local"}
+
+
 @final
 class Router:
     """Answers requests; one per server process, shared by its connections."""
@@ -47,6 +59,7 @@ class Router:
         scrapes: Scrapes | None = None,
     ) -> None:
         self.writer = ResponseWriter()
+        self.health: Health = no_health
         # Set while the server stops, so that clients go elsewhere.
         self.is_stopping = False
         by_protocol: dict[str, list[Service]] = {"json": [], "rest-json": []}
@@ -77,6 +90,8 @@ class Router:
         request_id = self.writer.next_request_id()
         answer = await self._pipeline.answer(request, codec, request_id)
         self._render(request_id, request, answer)
+        if answer.pieces is not None:
+            await _send_pieces(request, answer.pieces)
 
     async def _call(self, request: HttpRequest) -> None:
         """Answer a request to `POST /`."""
@@ -118,6 +133,7 @@ class Router:
             extra,
             closing=self.is_stopping or not request.keep_alive,
             reader=head.reader,
+            body_bytes=answer.length,
         )
         request.response = response.removesuffix(body) if head.method == b"HEAD" else response
 
@@ -128,6 +144,11 @@ class Router:
                 return _HEALTHY
             if path == b"/healthz":
                 return HttpAnswer(200, b"ok\n", TEXT)
+            if path == b"/healthz/engine":
+                is_well, details = self.health()
+                return HttpAnswer(
+                    200 if is_well else 503, orjson.dumps(details) + b"\n", PLAIN_JSON
+                )
             if path == b"/readyz":
                 if self.is_stopping:
                     return HttpAnswer(503, b"stopping\n", TEXT)
@@ -143,6 +164,25 @@ async def _compress(request: HttpRequest, answer: HttpAnswer) -> None:
     if accepted is not None:
         answer.body, line = await encode_large_body(accepted, answer.body)
         answer.extra += line
+
+
+async def _send_pieces(request: HttpRequest, pieces: AsyncIterator[bytes]) -> None:
+    """Send a head and, unless only that was asked for, the body behind it in pieces."""
+    if request.head.method == b"HEAD":
+        return
+    sink = request.peer.sink
+    assert sink is not None, "a request with a streamed answer came through a connection"
+    head, request.response = request.response, b""
+    try:
+        await sink.send(head)
+        async for piece in pieces:
+            await sink.send(piece)
+    except ConnectionError:
+        return
+    except Exception:
+        # The head promised more; only the end of the connection can tell that it does not come.
+        sink.abort()
+        raise
 
 
 def _is_scrape(request: HttpRequest) -> bool:

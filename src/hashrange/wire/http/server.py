@@ -9,6 +9,7 @@ import asyncio
 import socket
 from typing import Final, final
 
+from hashrange.beat import seconds_to_beat
 from hashrange.wire.http.bounds import Bounds
 from hashrange.wire.http.connection import Connection
 from hashrange.wire.http.head_cache import HeadCache
@@ -60,7 +61,7 @@ class Server:
         """Accept connections from now on."""
         self._acceptor = Acceptor(self.loop, listener, self._begin_connection)
         self._acceptor.start()
-        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
+        self._ticker = self.loop.call_later(seconds_to_beat(self.bounds.tick_seconds), self._tick)
 
     async def stop(self) -> None:
         """Accept nothing new, finish what is in flight, then hang up."""
@@ -183,7 +184,7 @@ class Server:
         for connection in list(self._connections):
             if self.now - connection.since > self._seconds_max(connection):
                 connection.expire()
-        self._ticker = self.loop.call_later(self.bounds.tick_seconds, self._tick)
+        self._ticker = self.loop.call_later(seconds_to_beat(self.bounds.tick_seconds), self._tick)
 
     def _seconds_max(self, connection: Connection) -> float:
         bounds = self.bounds

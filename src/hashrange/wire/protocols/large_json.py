@@ -51,26 +51,6 @@ async def decode_large(body: bytes) -> dict[str, Any]:
     return request
 
 
-async def dismantle(request: dict[str, Any]) -> None:
-    """Let go of a large request part by part, since freeing millions of objects takes time, too."""
-    pace = Pace()
-    layer: list[Any] = [request]
-    for _ in range(_LEVELS_MAX):
-        below: list[Any] = []
-        while layer:
-            part = layer.pop()
-            if isinstance(part, dict) and len(part) <= LIST_MEMBERS_MAX:
-                below += part.values()
-                part.clear()
-            elif isinstance(part, list) and len(part) <= LIST_MEMBERS_MAX:
-                below += part
-                part.clear()
-            del part
-            if pace.is_over():
-                await pace.pause()
-        layer = below
-
-
 def _is_sparse(body: bytes, start: int, end: int, count_max: int) -> bool:
     """Tell whether a part has no more commas and brackets of each kind than that."""
     return all(body.count(mark, start, end) <= count_max for mark in _OPENING)

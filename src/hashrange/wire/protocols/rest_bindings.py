@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from hashrange.errors import SerializationException
+from hashrange.neighbours.service import BodyStream
 from hashrange.wire.http.messages import TEXT, HttpAnswer
 from hashrange.wire.protocols import timestamps
 from hashrange.wire.protocols.codec import Call
@@ -169,7 +170,10 @@ def write_result(
             _set_body(answer, document, content_type)
     elif payload in unbound:
         member, value = shape.members[payload], unbound[payload]
-        if member.type_name == "blob":
+        if isinstance(value, BodyStream):
+            answer.pieces, answer.length, answer.status = value.chunks, value.length, value.status
+            answer.content_type = answer.content_type or _BINARY
+        elif member.type_name == "blob":
             _set_body(answer, value, _BINARY)
         elif member.type_name == "string":
             _set_body(answer, value.encode(), TEXT)
@@ -198,7 +202,9 @@ def _write_header(shape: Shape, known: str, value: Any, answer: HttpAnswer) -> N
         text = b64encode(orjson.dumps(value)).decode()
     else:
         text = scalar_text(shape, value, timestamps.HTTP_DATE)
-    if known.lower() == "content-type":
+    if known.lower() == "content-length":
+        answer.length = value
+    elif known.lower() == "content-type":
         answer.content_type = text.encode("latin-1", "replace")
     else:
         answer.extra += header_line(known, text)

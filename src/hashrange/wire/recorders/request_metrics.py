@@ -26,6 +26,7 @@ from hashrange.wire.recorders.key_access import KeyAccess
 _PENDING_MAX: Final = 512
 _SERVICES: Final = ("dynamodb", "dynamodbstreams")
 _ROW_COUNTERS: Final = frozenset({"Query", "Scan", "ExecuteStatement"})
+_SINGLE: Final = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
 _STREAM_READ: Final = "GetRecords"
 # The values of the dimension Operation, as on AWS: operations on tables themselves have no metrics.
 _MEASURED: Final = frozenset(
@@ -73,9 +74,12 @@ class _Cell:
         "counts_rows",
         "durations",
         "insights",
+        "is_plain",
+        "is_read",
         "latency",
         "place",
         "returned",
+        "units",
     )
 
     def __init__(self, operation: str, place: Place, label: str, catalog: Catalog) -> None:
@@ -87,6 +91,11 @@ class _Cell:
         # The table, if its keys are counted.
         table = catalog.known_table(*place)
         self.insights = table if table is not None and table.insights else None
+        # Reads or writes of single items, of which nothing but units and latency is measured. A
+        # single item that is throttled is refused, so it does not come here.
+        self.is_plain = operation in _SINGLE and self.insights is None
+        self.is_read = operation == "GetItem"
+        self.units: list[float] = []
         self.latency = _table_series("SuccessfulRequestLatency", place, dimensions)
         self.counts_rows = operation in _ROW_COUNTERS or operation == _STREAM_READ
         self.durations: list[float] = []
@@ -119,27 +128,35 @@ class RequestMetrics:
         """Take note of a request that was answered."""
         if scope.ended >= self._until:
             self._turn()
-        resources = scope.resources
-        if scope.status == 200 and len(resources) == 1 and len(scope.consumed) < 2:
+        resources, consumed = scope.resources, scope.consumed
+        if scope.status == 200 and len(resources) == 1 and len(consumed) < 2:
             cell = self._cells.get((scope.operation, resources[0]))
             if cell is None:
                 cell = self._add_cell(scope, resources[0])
                 if cell is None:
                     return
-            cell.durations.append(scope.ended - scope.started)
-            cell.consumed += scope.consumed
-            if cell.counts_rows:
-                cell.returned.append(
-                    (scope.returned_count, scope.returned_bytes, scope.examined_count)
-                )
-            if len(cell.durations) >= _PENDING_MAX:
+            durations = cell.durations
+            durations.append(scope.ended - scope.started)
+            if cell.is_plain and consumed:
+                # One resource, so what was consumed is the table's own.
+                _, _, reads, writes = consumed[0]
+                cell.units.append(reads if cell.is_read else writes)
+            else:
+                self._record_more(scope, cell)
+            if len(durations) >= _PENDING_MAX:
                 self._fold(cell)
-            if cell.insights is not None:
-                self._keys.note(scope, cell.insights, self._minute)
-            if scope.throttles:
-                self._note_throttles(scope)
         elif scope.service in _SERVICES:
             self._record_rest(scope)
+
+    def _record_more(self, scope: RequestScope, cell: _Cell) -> None:
+        """Record what only some operations and tables have."""
+        cell.consumed += scope.consumed
+        if cell.counts_rows:
+            cell.returned.append((scope.returned_count, scope.returned_bytes, scope.examined_count))
+        if cell.insights is not None:
+            self._keys.note(scope, cell.insights, self._minute)
+        if scope.throttles:
+            self._note_throttles(scope)
 
     def _now_minute(self) -> int:
         now = int(self._clock.now())
@@ -158,7 +175,7 @@ class RequestMetrics:
     def collect(self) -> None:
         """Move everything that was recorded to the buffer."""
         for cell in self._cells.values():
-            if cell.durations or cell.consumed:
+            if cell.durations:
                 self._fold(cell)
         counter = self._engine.counter()
         if len(self._cells) >= METRIC_CELLS_MAX or counter != self._counter:
@@ -186,6 +203,13 @@ class RequestMetrics:
             samples = buffer.samples(cell.latency, minute, "Milliseconds")
             samples.add_all(cell.durations, 1000.0)
             cell.durations.clear()
+        if cell.units:
+            kind = 0 if cell.is_read else 1
+            series = self._series_of_units(cell.catalog, cell.place, None, kind)
+            samples = buffer.samples(series, minute, "Count")
+            for units, count in Counter(cell.units).items():
+                samples.add(units, count)
+            cell.units.clear()
         if cell.consumed:
             self._fold_consumed(cell.catalog, cell.place, cell.consumed)
             cell.consumed.clear()

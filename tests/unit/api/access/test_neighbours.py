@@ -6,25 +6,37 @@ from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.access.identity_rows import FREE
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.errors import AccessDeniedException
-from hashrange.neighbours.registry import make_services
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
+from tests.harness.all_neighbours import all_services
 from tests.harness.guarded import ACCOUNT, REGION, USER, allow, policy
-from tests.harness.identities import identity_store, key_store
-from tests.harness.monitors import make_monitor
-from tests.harness.scaling import scaling_service
+from tests.harness.identities import identity_store
 
-SERVICES = (*make_services(identity_store(), key_store(), make_monitor()), scaling_service())
+SERVICES = all_services()
 OPERATIONS = [(service.name, name) for service in SERVICES for name in service.handlers()]
 # It weighs policies itself, together with the role's trust policy.
 WEIGHING = {("sts", "AssumeRole")}
+# Actions of S3 that do not have the name of their operation.
+S3_ACTIONS = {
+    ("s3", operation): action
+    for action, operations in {
+        "*Object": ["CopyObject"],
+        "DeleteObject": ["DeleteObjects"],
+        "GetObject": ["HeadObject"],
+        "ListAllMyBuckets": ["ListBuckets"],
+        "ListBucket": ["HeadBucket", "ListObjects", "ListObjectsV2"],
+        "ListMultipartUploadParts": ["ListParts"],
+        "PutObject": ["CompleteMultipartUpload", "CreateMultipartUpload", "UploadPart"],
+    }.items()
+    for operation in operations
+}
 
 
 class Parameters(dict):
     """Parameters of which every required one is there."""
 
     def __missing__(self, name):
-        return "some-text"
+        return {"Objects": [{"Key": "some-text"}]} if name == "Delete" else "some-text"
 
 
 def authorise(service, operation, *statements):
@@ -43,10 +55,21 @@ def test_a_principal_without_policies_is_refused(service, operation):
         authorise(service, operation)
     with pytest.raises(AccessDeniedException):
         authorise(service, operation, allow("dynamodb:*"))
-    assert authorise(service, operation, allow(f"{service}:{operation}")) is None
+    action = S3_ACTIONS.get((service, operation), operation)
+    assert authorise(service, operation, allow(f"{service}:{action}")) is None
 
 
 def test_an_operation_nobody_wrote_a_row_for_needs_its_name_on_everything():
     with pytest.raises(AccessDeniedException, match=r"kms:Invent on resource: \* because"):
         authorise("kms", "Invent", allow("kms:Invent", "arn:aws:kms:*:*:key/1"))
     assert authorise("kms", "Invent", allow("kms:Invent")) is None
+
+
+def test_alarms_and_topics_are_resources():
+    alarm = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm:some-text"
+    with pytest.raises(AccessDeniedException, match="cloudwatch:PutDashboard on resource: arn:"):
+        authorise("cloudwatch", "PutDashboard", allow("cloudwatch:PutDashboard", alarm))
+    topic = f"arn:aws:sns:{REGION}:{ACCOUNT}:some-text"
+    assert authorise("sns", "CreateTopic", allow("sns:CreateTopic", topic)) is None
+    with pytest.raises(AccessDeniedException):
+        authorise("sns", "CreateTopic", allow("sns:CreateTopic", f"{topic}-other"))

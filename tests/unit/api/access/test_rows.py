@@ -45,6 +45,7 @@ def requests(site):
         "DeleteItem": KEYED,
         "DeleteResourcePolicy": RESOURCE,
         "DeleteTable": NAMED,
+        "DescribeContributorInsights": NAMED,
         "DescribeBackup": {"BackupArn": BACKUP},
         "DescribeBulkOperation": {"BulkOperationArn": f"{TABLE}/bulk-operation/{JOB}"},
         "DescribeContinuousBackups": NAMED,
@@ -69,6 +70,7 @@ def requests(site):
             "ShardId": "shardId-00000000000000000000-00000000",
             "ShardIteratorType": "LATEST",
         },
+        "ListContributorInsights": {},
         "ImportTable": {
             "S3BucketSource": {"S3Bucket": "bucket"},
             "InputFormat": "CSV",
@@ -96,6 +98,7 @@ def requests(site):
         "TransactGetItems": {"TransactItems": [{"Get": KEYED}]},
         "TransactWriteItems": {"TransactItems": [{"Delete": KEYED}]},
         "UntagResource": {**RESOURCE, "TagKeys": ["Team"]},
+        "UpdateContributorInsights": {**NAMED, "ContributorInsightsAction": "ENABLE"},
         "UpdateContinuousBackups": {
             **NAMED,
             "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},

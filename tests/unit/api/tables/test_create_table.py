@@ -37,10 +37,12 @@ def test_an_on_demand_table_is_described_in_full() -> None:
         DeletionProtectionEnabled=True,
         OnDemandThroughput={"MaxReadRequestUnits": 7, "MaxWriteRequestUnits": -1},
         WarmThroughput={"ReadUnitsPerSecond": 20_000},
-        SSESpecification={"Enabled": True, "KMSMasterKeyId": "1234"},
+        SSESpecification={"Enabled": True},
     )
     table = tables.describe()
     now = tables.clock.now()
+    key_arn = table["SSEDescription"]["KMSMasterKeyArn"]
+    assert key_arn.startswith("arn:aws:kms:us-east-1:000000000000:key/")
     table_id = table.pop("TableId")
     assert len(table_id) == 36
     assert table == {
@@ -64,7 +66,7 @@ def test_an_on_demand_table_is_described_in_full() -> None:
         "SSEDescription": {
             "Status": "ENABLED",
             "SSEType": "KMS",
-            "KMSMasterKeyArn": "arn:aws:kms:us-east-1:000000000000:key/1234",
+            "KMSMasterKeyArn": key_arn,
         },
         "TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
         "DeletionProtectionEnabled": True,

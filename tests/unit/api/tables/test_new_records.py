@@ -1,19 +1,17 @@
 """Records of new tables and indexes."""
 
-from types import SimpleNamespace
-from typing import Any
+import asyncio
 
 import pytest
 
 from hashrange.api.tables.new_records import (
-    encryption_key,
+    make_data_key,
     make_index,
     make_throughput,
     new_store,
 )
-
-CONTEXT: Any = SimpleNamespace(region="eu-west-1", account="123456789012")
-KMS = "arn:aws:kms:eu-west-1:123456789012:"
+from hashrange.errors import ValidationException
+from tests.harness.tables import Tables
 
 
 def test_an_index_is_kept_as_it_is_described():
@@ -35,20 +33,29 @@ def test_what_is_on_demand_has_no_units():
     assert (make_throughput(None).read_units, make_throughput(None).write_units) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("specification", "arn"),
-    [
-        (None, None),
-        ({"Enabled": False, "KMSMasterKeyId": "k"}, None),
-        ({"Enabled": True}, KMS + "alias/aws/dynamodb"),
-        ({"Enabled": True, "KMSMasterKeyId": "1234"}, KMS + "key/1234"),
-        ({"Enabled": True, "KMSMasterKeyId": "key/1234"}, KMS + "key/1234"),
-        ({"Enabled": True, "KMSMasterKeyId": "alias/mine"}, KMS + "alias/mine"),
-        ({"Enabled": True, "KMSMasterKeyId": "arn:aws:kms:x"}, "arn:aws:kms:x"),
-    ],
-)
-def test_the_key_of_a_table_is_named_by_its_arn(specification, arn):
-    assert encryption_key(CONTEXT, specification) == arn
+@pytest.mark.parametrize("specification", [None, {}, {"Enabled": False}])
+def test_a_table_that_asks_for_no_key_gets_none(specification):
+    context = Tables().context
+    assert asyncio.run(make_data_key(context, "table", specification)) is None
+
+
+def test_a_table_that_names_no_key_gets_the_one_that_is_managed_for_its_account():
+    context = Tables().context
+    first, second = (
+        asyncio.run(make_data_key(context, "table", {"Enabled": True})) for _ in range(2)
+    )
+    assert first is not None
+    assert second is not None
+    assert first.key_arn == second.key_arn
+    assert first.key_arn.startswith("arn:aws:kms:us-east-1:000000000000:key/")
+    assert first.marker != second.marker
+
+
+def test_a_key_that_is_not_there_is_refused():
+    context = Tables().context
+    specification = {"Enabled": True, "KMSMasterKeyId": "alias/none"}
+    with pytest.raises(ValidationException, match="KMS validation error"):
+        asyncio.run(make_data_key(context, "table", specification))
 
 
 def test_no_two_stores_have_one_name():

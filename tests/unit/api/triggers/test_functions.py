@@ -14,10 +14,12 @@ from hashrange.errors import (
     InvalidParameterValueException,
     ResourceInUseException,
 )
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.triggers import FunctionRecord
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.triggers import TriggerStore
 from tests.harness.calls import scope_in
+from tests.harness.identities import key_store
 
 REQUEST = {"Name": "f", "Kind": "command", "Target": "true"}
 
@@ -32,7 +34,14 @@ def scope(engine):
     clock = VirtualClock()
     catalog = Catalog(engine, clock)
     return scope_in(
-        Context("000000000000", "us-east-1", catalog=catalog, engine=engine, clock=clock)
+        Context(
+            "000000000000",
+            "us-east-1",
+            catalog=catalog,
+            engine=engine,
+            clock=clock,
+            table_keys=TableKeys(key_store(engine), clock),
+        )
     )
 
 

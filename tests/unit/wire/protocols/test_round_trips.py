@@ -167,6 +167,8 @@ def parsed_by(parser, answer, shape):
     headers = dict(line.split(": ", 1) for line in lines if line)
     if answer.content_type:
         headers["Content-Type"] = answer.content_type.decode()
+    if answer.length is not None:
+        headers["Content-Length"] = str(answer.length)
     payload = shape.serialization.get("payload") if shape is not None else None
     is_stream = payload is not None and shape.members[payload].type_name == "blob"
     response = {
