@@ -83,12 +83,8 @@ class IndexFollower:
             appended = self._engine.appended(space)
             if self._seen.get(space) == appended:
                 continue
-            try:
-                counts = await self._run_all(
-                    [self._follow(space, shard) for shard in range(shards)]
-                )
-            except AccessDeniedException:
-                continue  # the KMS key of the table cannot be used
+            steps = [self._follow_if_open(space, shard) for shard in range(shards)]
+            counts = await self._run_all(steps)
             if not any(counts):
                 self._seen[space] = appended
             done += sum(counts)
@@ -99,6 +95,13 @@ class IndexFollower:
         for shard in range(shards):
             while await self._follow(space, shard) == _CHUNK_ROWS:
                 pass
+
+    async def _follow_if_open(self, space: str, shard: int) -> int:
+        """Do the head of one queue, unless the KMS key of its table cannot be used."""
+        try:
+            return await self._follow(space, shard)
+        except AccessDeniedException:
+            return 0  # a change of the key is announced, and then all queues are looked at
 
     async def _follow(self, space: str, shard: int) -> int:
         """Do the head of one queue; return how many rows it had."""
