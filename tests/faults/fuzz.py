@@ -334,8 +334,10 @@ async def fuzz_http(count: int, seed: int) -> Counter[int]:
         where = f"seed {seed}, number {number}: {data!r}"
         assert not failures, f"{where}: {failures}"
         for line in bytes(wire.written).split(b"HTTP/1.1 ")[1:]:
-            assert line[:3].isdigit(), where
-            assert not line.startswith(b"500"), where
+            if not line[:3].isdigit():
+                continue  # part of a request that is repeated in an answer
+            # AWS, too, answers so to a body that cannot be decompressed.
+            assert not line.startswith(b"500") or b"InternalFailure" in line, where
             statuses[int(line[:3])] += 1
     assert server.buffered_bytes == 0, "bytes of bodies were lost count of"
     await database.close()
