@@ -122,6 +122,11 @@ def compare(left: str, right: str) -> int:
     """Return -1, 0 or 1 as `left` is less than, equal to or greater than `right`."""
     if left == right:
         return 0
+    if left.isdecimal() and right.isdecimal():
+        # Without a sign or leading zeros, the longer one is greater.
+        if len(left) != len(right):
+            return -1 if len(left) < len(right) else 1
+        return -1 if left < right else 1
     if "." in left or "." in right:
         return -1 if Decimal(left) < Decimal(right) else 1
     return -1 if int(left) < int(right) else 1

@@ -15,7 +15,6 @@ import orjson
 
 from hashrange.engine.base import (
     STRONG,
-    Capabilities,
     Changes,
     Decision,
     Engine,
@@ -51,21 +50,17 @@ class SealedEngine:
 
     def __init__(self, engine: Engine, locksmith: Locksmith) -> None:
         self.inner = engine
+        # Both are asked for with every request.
+        self.capabilities = engine.capabilities
+        self.counter = engine.counter
         self._locksmith = locksmith
         self._counter = -1
         self._spaces: dict[str, SpaceKeys] = {}
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.inner.capabilities
-
-    def counter(self) -> int:
-        return self.inner.counter()
-
     def read(
         self, keys: Sequence[RowKey], consistency: int
     ) -> Coroutine[Any, Any, list[bytes | None]]:
-        if not self._spaces and self._counter == self.inner.counter():
+        if not self._spaces and self._counter == self.counter():
             return self.inner.read(keys, consistency)
         return self._read(keys, consistency)
 
@@ -108,7 +103,7 @@ class SealedEngine:
             bytes_max=bytes_max,
             consistency=consistency,
         )
-        if not self._spaces and self._counter == self.inner.counter():
+        if not self._spaces and self._counter == self.counter():
             return found
         return self._open_range(store, found)
 
@@ -127,7 +122,7 @@ class SealedEngine:
         return [(key, keys.open(store, key, row)) for key, row in rows], ended
 
     def write(self, decision: Decision) -> Coroutine[Any, Any, object]:
-        if not self._spaces and self._counter == self.inner.counter():
+        if not self._spaces and self._counter == self.counter():
             return self.inner.write(decision)
         return self._write(decision)
 
@@ -173,7 +168,7 @@ class SealedEngine:
 
     async def refresh(self) -> None:
         """Read which spaces are sealed, if anything was announced since that was last read."""
-        counter = self.inner.counter()
+        counter = self.counter()
         if counter == self._counter:
             return
         spaces: dict[str, SpaceKeys] = {}

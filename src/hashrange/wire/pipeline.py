@@ -173,7 +173,7 @@ class Pipeline:
         if self._recorder is not None:
             scope.status = answer.status
             scope.ended = perf_counter()
-            scope.agent = request.head.headers.get(b"user-agent", b"")
+            scope.agent = request.head.agent
             waiting = self._recorder.record(scope)
             if waiting is not None:
                 await waiting

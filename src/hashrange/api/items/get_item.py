@@ -15,7 +15,7 @@ from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
 from hashrange.storage.items import item_row, read_items
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.layout import splice, unpack_item, unpack_size
 
 
 async def get_item(scope: RequestScope, request: Request) -> Response:
@@ -49,7 +49,7 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     response: Response = {}
     if row is not None:
         response["Item"] = splice(row) if projection is None else projection.apply(unpack_item(row))
-        size = row_size(row)
+        size = unpack_size(row)[0]
         scope.examined_count = scope.returned_count = 1
         scope.examined_bytes = scope.returned_bytes = size
     # Written out for the common case, as this is the most frequent request.

@@ -49,6 +49,7 @@ class Head:
     """
 
     __slots__ = (
+        "agent",
         "at",
         "authorization_start",
         "body_bytes",
@@ -73,6 +74,7 @@ class Head:
         self.method = method
         self.url = url
         self.headers = headers
+        self.agent = headers.get(b"user-agent", b"")
         self.is_call = method == b"POST" and (url == b"/" or url[:2] == b"/?")
         self.content_type = _json_content_type(headers.get(b"content-type", b""))
         self.target = headers.get(b"x-amz-target", b"")

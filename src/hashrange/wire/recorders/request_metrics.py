@@ -139,8 +139,7 @@ class RequestMetrics:
             durations.append(scope.ended - scope.started)
             if cell.is_plain and consumed:
                 # One resource, so what was consumed is the table's own.
-                _, _, reads, writes = consumed[0]
-                cell.units.append(reads if cell.is_read else writes)
+                cell.units.append(consumed[0][2] if cell.is_read else consumed[0][3])
             else:
                 self._record_more(scope, cell)
             if len(durations) >= _PENDING_MAX:
