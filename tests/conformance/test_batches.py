@@ -53,15 +53,22 @@ def test_the_largest_batches(client, hash_table):
     assert len(answer["Responses"][hash_table]) == 100
 
 
-def test_a_batch_of_large_items_stops_at_16_megabytes(client, hash_table):
+def test_a_batch_of_large_items_stops_at_16_megabytes(client, tables, hash_table):
+    later = tables.create("p:S")
+    client.put_item(TableName=later, Item={"p": {"S": "last"}})
     for n in range(45):
         client.put_item(TableName=hash_table, Item={"p": {"S": f"k{n}"}, "v": {"S": "x" * 390_000}})
     keys = [{"p": {"S": f"k{n}"}} for n in range(45)]
-    answer = client.batch_get_item(RequestItems={hash_table: {"Keys": keys}})
+    answer = client.batch_get_item(
+        RequestItems={hash_table: {"Keys": keys}, later: {"Keys": [{"p": {"S": "last"}}]}}
+    )
     rest = answer["UnprocessedKeys"][hash_table]["Keys"]
     found = answer["Responses"][hash_table]
     assert len(found) + len(rest) == 45
     assert 41 <= len(found) <= 43
+    # Another table's item is answered or left, too.
+    left = answer["UnprocessedKeys"].get(later, {"Keys": []})["Keys"]
+    assert answer["Responses"].get(later, []) + left == [{"p": {"S": "last"}}]
 
 
 DUPLICATES = "Provided list of item keys contains duplicates"

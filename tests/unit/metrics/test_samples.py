@@ -21,6 +21,10 @@ def samples_of(values):
     return samples
 
 
+def places(samples):
+    return sorted(bucket for bucket, n in (samples.buckets or {}).items() for _ in range(n))
+
+
 def figures(samples):
     return (samples.count, samples.minimum, samples.maximum, samples.buckets)
 
@@ -46,6 +50,24 @@ def test_adding_many_is_the_same_as_adding_each(values):
     assert (many.count, many.minimum, many.maximum) == (each.count, each.minimum, each.maximum)
     assert many.sum == pytest.approx(each.sum)
     assert sum((many.buckets or {}).values()) == len(values)
+    # Values on the bound of two buckets may be in either.
+    for one, other in zip(places(many), places(each), strict=True):
+        assert abs(one - other) <= 1
+
+
+def test_values_apart_from_bounds_are_in_the_same_buckets_if_many_are_added():
+    values = [1.02 ** (power / 3 + 1 / 6) for power in range(-600, 600)]
+    many = Samples()
+    many.add_all(values)
+    assert many.buckets == samples_of(values).buckets
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.5, 100.0])))
+def test_adding_repeated_values_is_the_same_as_adding_each(values):
+    repeated = Samples()
+    repeated.add_repeated(values)
+    assert figures(repeated) == figures(samples_of(values))
+    assert repeated.sum == pytest.approx(sum(values))
 
 
 @pytest.mark.parametrize("share", [0, 10, 50, 90, 99, 99.9, 100])

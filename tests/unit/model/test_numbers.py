@@ -149,7 +149,8 @@ def test_sum_of_too_many_digits_is_refused() -> None:
 
 
 def test_comparison_is_by_value() -> None:
-    ordered = ["-100", "-9", "-0.5", "0", "0.05", "0.5", "1", "1.5", "9", "10", "1" + "0" * 125]
+    ordered = ["-100", "-9", "-0.5", "0", "0.05", "0.5", "1", "1.5", "9", "10"]
+    ordered += ["11", "90", "100", "1" + "0" * 125]
     for position, left in enumerate(ordered):
         for other, right in enumerate(ordered):
             assert numbers.compare(left, right) == (position > other) - (position < other)
