@@ -124,7 +124,7 @@ class Database:
         )
         self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
         kinds = {
-            **recovery_kinds(engine, self.catalog, clock, files),
+            **recovery_kinds(engine, self.catalog, clock, self._table_keys, files),
             **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
         }
         self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
