@@ -9,9 +9,9 @@ row := JSON [count, sum, minimum, maximum, [bucket, count, ...] or null]
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from math import log
+from math import exp, log
 from typing import Final, final
 
 import orjson
@@ -72,22 +72,26 @@ class Samples:
 
     def add_all(self, values: list[float], scale: float = 1.0) -> None:
         """Add several values, each multiplied by `scale`; quicker than one after the other."""
-        lowest = min(values)
-        if lowest <= 0.0:
+        ordered = sorted(values)
+        if ordered[0] <= 0.0:
             for value in values:
                 self.add(value * scale)
             return
         self.count += len(values)
         self.sum += sum(values) * scale
-        self.minimum = min(self.minimum, lowest * scale)
-        self.maximum = max(self.maximum, max(values) * scale)
-        buckets = self.buckets
-        if buckets is not None:
-            # `bucket_of` written out, since every request comes here.
-            growth, shift = _SCALE, _MIDDLE + log(scale) * _SCALE
-            places = [int(log(value) * growth + shift) for value in values]
-            for bucket, count in Counter(places).items():
-                buckets[bucket] = buckets.get(bucket, 0) + count
+        self.minimum = min(self.minimum, ordered[0] * scale)
+        self.maximum = max(self.maximum, ordered[-1] * scale)
+        if self.buckets is not None:
+            _fill(self.buckets, ordered, scale)
+
+    def add_repeated(self, values: list[float]) -> None:
+        """Add several values, most of which are the same few."""
+        ordered = sorted(values)
+        first = 0
+        while first < len(ordered):
+            end = bisect_right(ordered, ordered[first], first)
+            self.add(ordered[first], end - first)
+            first = end
 
     def add_set(self, count: float, total: float, minimum: float, maximum: float) -> None:
         """Add samples of which only these four figures are known."""
@@ -136,6 +140,18 @@ class Samples:
         if self.buckets is not None:
             flat = [number for pair in _bounded(self.buckets) for number in pair]
         return orjson.dumps([self.count, self.sum, self.minimum, self.maximum, flat])
+
+
+def _fill(buckets: Buckets, ordered: list[float], scale: float) -> None:
+    """Count positive values in ascending order; a logarithm per bucket, not per value."""
+    shift = _MIDDLE + log(scale) * _SCALE
+    first = 0
+    while first < len(ordered):
+        bucket = int(log(ordered[first]) * _SCALE + shift)
+        # At least one value belongs to the bucket, however its bound is rounded.
+        end = bisect_left(ordered, exp((bucket + 1 - shift) / _SCALE), first + 1)
+        buckets[bucket] = buckets.get(bucket, 0) + end - first
+        first = end
 
 
 def _bounded(buckets: Buckets) -> Iterable[tuple[int, int]]:

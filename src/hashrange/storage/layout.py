@@ -64,6 +64,12 @@ def splice(row: bytes) -> orjson.Fragment:
     return orjson.Fragment(row[HEADER_BYTES:])
 
 
+def splice_all(rows: Sequence[bytes]) -> list[orjson.Fragment]:
+    """Return what `splice` makes of many rows, with fewer calls."""
+    fragment = orjson.Fragment
+    return [fragment(row[HEADER_BYTES:]) for row in rows]
+
+
 def segment_bounds(segment: int, total_segments: int) -> tuple[bytes, bytes]:
     """Return the key range of one segment of a parallel scan."""
     lower = segment * PLACEMENT_COUNT // total_segments

@@ -116,11 +116,13 @@ def _sort_bounds(start: bytes, kind: str, keys: KeyRange) -> tuple[bytes, bytes]
 class Page:
     """One page: the rows that passed the filter, with their items if they were decoded."""
 
-    __slots__ = ("items", "last_row", "rows", "scanned_bytes", "scanned_count")
+    __slots__ = ("items", "kept_bytes", "last_row", "rows", "scanned_bytes", "scanned_count")
 
     def __init__(self) -> None:
         self.rows: list[bytes] = []
         self.items: list[Item] = []
+        # The sizes of `rows`.
+        self.kept_bytes = 0
         self.scanned_count = 0
         self.scanned_bytes = 0
         # The last row looked at, if the page ended before its range did.
@@ -214,23 +216,33 @@ async def read_page(
 
 def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes | None:
     """Add rows to a page; return the row with which it reached its size, if one did."""
-    scanned_bytes = page.scanned_bytes
-    scanned: list[bytes] = []
+    scanned = [row for _, row in rows]
+    sizes: list[int] = [unpack_size(row)[0] for row in scanned]
     last = None
-    for _, row in rows:
-        scanned.append(row)
-        scanned_bytes += unpack_size(row)[0]
-        if scanned_bytes >= RESPONSE_PAGE_BYTES_MAX:
-            last = row
-            break
-    page.scanned_bytes = scanned_bytes
+    if page.scanned_bytes + sum(sizes) >= RESPONSE_PAGE_BYTES_MAX:
+        count = _count_until(RESPONSE_PAGE_BYTES_MAX - page.scanned_bytes, sizes)
+        del scanned[count:], sizes[count:]
+        last = scanned[-1]
+    scanned_bytes = sum(sizes)
+    page.scanned_bytes += scanned_bytes
     page.scanned_count += len(scanned)
     if condition is None:
         page.rows += scanned
+        page.kept_bytes += scanned_bytes
     else:
         matches = condition.matches
-        for row, item in zip(scanned, unpack_items(scanned), strict=True):
+        for row, size, item in zip(scanned, sizes, unpack_items(scanned), strict=True):
             if matches(item):
                 page.rows.append(row)
                 page.items.append(item)
+                page.kept_bytes += size
     return last
+
+
+def _count_until(wanted_bytes: int, sizes: Sequence[int]) -> int:
+    """Return how many rows it takes to reach a size that all of them together do reach."""
+    count = reached_bytes = 0
+    while reached_bytes < wanted_bytes:
+        reached_bytes += sizes[count]
+        count += 1
+    return count

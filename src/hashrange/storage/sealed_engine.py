@@ -86,7 +86,7 @@ class SealedEngine:
         rows = self._open_all(keys, [row for row, _ in found])
         return [(row, version) for row, (_, version) in zip(rows, found, strict=True)]
 
-    async def range(
+    def range(
         self,
         store: str,
         shard: int,
@@ -97,10 +97,8 @@ class SealedEngine:
         rows_max: int,
         bytes_max: int,
         consistency: int,
-    ) -> tuple[list[Row], bool]:
-        await self.refresh()
-        keys = self._usable(store)
-        rows, ended = await self.inner.range(
+    ) -> Coroutine[Any, Any, tuple[list[Row], bool]]:
+        found = self.inner.range(
             store,
             shard,
             lower,
@@ -110,11 +108,30 @@ class SealedEngine:
             bytes_max=bytes_max,
             consistency=consistency,
         )
+        if not self._spaces and self._counter == self.inner.counter():
+            return found
+        return self._open_range(store, found)
+
+    async def _open_range(
+        self, store: str, found: Coroutine[Any, Any, tuple[list[Row], bool]]
+    ) -> tuple[list[Row], bool]:
+        try:
+            await self.refresh()
+            keys = self._usable(store)
+        except BaseException:
+            found.close()
+            raise
+        rows, ended = await found
         if keys is None:
             return rows, ended
         return [(key, keys.open(store, key, row)) for key, row in rows], ended
 
-    async def write(self, decision: Decision) -> object:
+    def write(self, decision: Decision) -> Coroutine[Any, Any, object]:
+        if not self._spaces and self._counter == self.inner.counter():
+            return self.inner.write(decision)
+        return self._write(decision)
+
+    async def _write(self, decision: Decision) -> object:
         await self.refresh()
         if not self._spaces:
             return await self.inner.write(decision)

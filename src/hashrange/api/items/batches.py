@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, final
 
 from hashrange.api.items.admission import (
     charge_write,
@@ -27,23 +27,38 @@ from hashrange.api.scope import RequestScope
 from hashrange.engine.base import RowKey
 from hashrange.errors import ClientError, ThroughputError, ValidationException
 from hashrange.expressions.projections import Projection
-from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX
+from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX, READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
 from hashrange.pauses import LONG_WORK_BYTES, Pace
 from hashrange.storage.items import consistency_of, item_row, project, read_items
-from hashrange.storage.layout import row_size, splice
+from hashrange.storage.layout import splice, unpack_size
 from hashrange.storage.transactions import write_batch
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
+# Items that are read before anything is known about their sizes.
+_FIRST_ROWS: Final = 4
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
+@final
 class _TableGet:
-    """The part of a BatchGetItem that concerns one table."""
+    """The part of a BatchGetItem that concerns one table, and what has come of it."""
 
-    __slots__ = ("_known", "_plain", "consistent", "keys", "name", "projection", "request", "table")
+    __slots__ = (
+        "_known",
+        "_plain",
+        "capacity",
+        "consistent",
+        "items",
+        "keys",
+        "left",
+        "name",
+        "projection",
+        "request",
+        "table",
+    )
 
     def __init__(self, name: str, request: Request, known: Table | None) -> None:
         self.name = name
@@ -57,9 +72,14 @@ class _TableGet:
         self.consistent: bool = request.get("ConsistentRead", False)
         self.table: Table
         self.keys: list[RowKey]
+        self.capacity: Capacity
+        self.items: list[Any] = []
+        # The keys that the client has to ask for again.
+        self.left: list[Item] = []
 
     def bind(self, table: Table) -> None:
         self.table = table
+        self.capacity = Capacity(table)
         if self._plain is not None and table is self._known:
             self.keys = self._plain
         else:
@@ -94,62 +114,101 @@ async def _read_parts(scope: RequestScope, request: Request) -> list[_TableGet]:
     return parts
 
 
+@final
+class _Progress:
+    """What a BatchGetItem has done so far, and how much still fits in its response."""
+
+    __slots__ = ("accepted", "pace", "refusals", "room")
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        self.pace = Pace()
+        self.refusals: list[ThroughputError] = []
+        # In bytes; negative once an item did not fit.
+        self.room = BATCH_GET_RESPONSE_BYTES_MAX
+
+
 async def batch_get_item(scope: RequestScope, request: Request) -> Response:
     """Return the items that exist, as many as fit in one response."""
-    context = scope.context
     parts = await _read_parts(scope, request)
     response: Response = {"Responses": {}, "UnprocessedKeys": {}}
     capacities: list[Capacity] = []
-    room = BATCH_GET_RESPONSE_BYTES_MAX
-    refusals: list[ThroughputError] = []
-    accepted = 0
-    pace = Pace()
+    progress = _Progress()
     for part in parts:
-        left: list[Any] = []
-        capacity = Capacity(part.table)
-        meter, projection = part.table.meter, part.projection
-        items: list[Any] = []
-        items_bytes = 0
-        rows: list[bytes | None] = []
-        first, at_once = 0, 1
-        for position in range(len(part.keys)):
-            if position == first + len(rows):
-                # Not all at once, because large ones may not fit in the response.
-                first = position
-                keys = part.keys[position : position + at_once]
-                rows = await read_items(context.engine, keys, consistency_of(part.consistent))
-                read_bytes = sum([0 if row is None else len(row) for row in rows])
-                at_once = max(1, min(at_once * 8, LONG_WORK_BYTES * len(rows) // (read_bytes + 1)))
-            row = rows[position - first]
-            if pace.is_over() or (row is not None and len(row) > LONG_WORK_BYTES):
-                await pace.pause()
-            size = 0 if row is None else row_size(row)
-            bulk = size if row is None else max(size, len(row) // 2)
-            if bulk > room:
-                room = -1
-                left += part.request["Keys"][position:]
-                break
-            units = read_units(size, consistent=part.consistent)
-            if meter is not None:
-                refusal = take_read(scope, part.table, part.keys[position][2], units)
-                if refusal is not None:
-                    refusals.append(refusal)
-                    left.append(part.request["Keys"][position])
-                    continue
-            room -= bulk
-            capacity.table_units += units
-            accepted += 1
-            if row is not None:
-                items.append(splice(row) if projection is None else project(row, projection))
-                items_bytes += size
-        scope.note_rows(len(items), items_bytes, len(items), items_bytes)
-        if left:
-            response["UnprocessedKeys"][part.name] = {**part.request, "Keys": left}
-        response["Responses"][part.name] = items
-        capacity.note_reads(scope)
-        capacities.append(capacity)
-    _settle_throttled(scope, refusals, accepted)
+        await _get_items(scope, part, progress)
+        if part.left:
+            response["UnprocessedKeys"][part.name] = {**part.request, "Keys": part.left}
+        response["Responses"][part.name] = part.items
+        part.capacity.note_reads(scope)
+        capacities.append(part.capacity)
+    _settle_throttled(scope, progress.refusals, progress.accepted)
     return _with_capacity(response, request, capacities)
+
+
+async def _get_items(scope: RequestScope, part: _TableGet, progress: _Progress) -> None:
+    """Read the items of one table, as many as fit."""
+    consistency = consistency_of(part.consistent)
+    position, at_once = 0, _FIRST_ROWS
+    while position < len(part.keys) and progress.room >= 0:
+        # Not all at once, because large ones may not fit in the response.
+        keys = part.keys[position : position + at_once]
+        rows = await read_items(scope.context.engine, keys, consistency)
+        read_bytes = sum([len(row) for row in rows if row is not None])
+        at_once = max(1, min(at_once * 8, LONG_WORK_BYTES * len(rows) // (read_bytes + 1)))
+        if progress.pace.is_over():
+            await progress.pace.pause()
+        position += await _take_rows(scope, part, position, rows, progress)
+    part.left += part.request["Keys"][position:]
+
+
+async def _take_rows(
+    scope: RequestScope,
+    part: _TableGet,
+    position: int,
+    rows: Sequence[bytes | None],
+    progress: _Progress,
+) -> int:
+    """Add rows from a position on to the response; return how many were settled.
+
+    That is all of them, unless one does not fit. Throttled ones are left to the client.
+    """
+    meter, projection, pace = part.table.meter, part.projection, progress.pace
+    smallest_units = read_units(0, consistent=part.consistent)
+    room, part_units, kept_bytes, kept = progress.room, 0.0, 0, len(part.items)
+    count = refused = 0
+    for row in rows:
+        size = bulk = 0
+        if row is not None:
+            size = unpack_size(row)[0]
+            bulk = max(size, len(row) // 2)
+            # Copying a row takes no time, unless it is large.
+            if len(row) > LONG_WORK_BYTES or (projection is not None and pace.is_over()):
+                await pace.pause()
+        if bulk > room:
+            room = -1
+            break
+        units = smallest_units
+        if size > READ_UNIT_BYTES:
+            units = read_units(size, consistent=part.consistent)
+        count += 1
+        if meter is not None:
+            refusal = take_read(scope, part.table, part.keys[position + count - 1][2], units)
+            if refusal is not None:
+                refused += 1
+                progress.refusals.append(refusal)
+                part.left.append(part.request["Keys"][position + count - 1])
+                continue
+        room -= bulk
+        part_units += units
+        if row is not None:
+            part.items.append(splice(row) if projection is None else project(row, projection))
+            kept_bytes += size
+    progress.room = room
+    progress.accepted += count - refused
+    part.capacity.table_units += part_units
+    kept = len(part.items) - kept
+    scope.note_rows(kept, kept_bytes, kept, kept_bytes)
+    return count
 
 
 def _settle_throttled(

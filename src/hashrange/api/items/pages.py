@@ -20,7 +20,7 @@ from hashrange.model.schema import Index, KeyPart, Table
 from hashrange.model.values import Item
 from hashrange.pauses import Pace
 from hashrange.storage.items import consistency_of, item_row, project, read_items
-from hashrange.storage.layout import row_size, splice, unpack_item
+from hashrange.storage.layout import row_size, splice_all, unpack_item
 from hashrange.storage.locked_ranges import finish_committed
 from hashrange.storage.reads import Page, Place, Span, read_page
 
@@ -152,12 +152,15 @@ async def answer_page(
         fetched = await fetch_rows(context, source.table, page, arguments.filter)
     response: Response = {"Count": len(page.rows), "ScannedCount": page.scanned_count}
     if request.get("Select") != "COUNT":
-        response["Items"] = await _items(page, arguments.projection)
+        projection = arguments.projection
+        response["Items"] = (
+            splice_all(page.rows) if projection is None else await _project(page, projection)
+        )
     if page.last_row is not None:
         response["LastEvaluatedKey"] = key_of(
             source.table, source.index, unpack_item(page.last_row)
         )
-    note_page(scope, source, page)
+    note_page(scope, page)
     consistent = request.get("ConsistentRead", False)
     units = read_units(page.scanned_bytes, consistent=consistent)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
@@ -178,17 +181,12 @@ def note_capacity(scope: RequestScope, capacity: Capacity, source: Source, key: 
             charge_read(scope, source.table, source.index, key, units)
 
 
-def note_page(scope: RequestScope, source: Source, page: Page) -> None:
+def note_page(scope: RequestScope, page: Page) -> None:
     """Note the rows that a page examined and those it returns."""
-    returned_bytes = page.scanned_bytes
-    if source.fetches or len(page.rows) < page.scanned_count:
-        returned_bytes = sum([row_size(row) for row in page.rows])
-    scope.note_rows(page.scanned_count, page.scanned_bytes, len(page.rows), returned_bytes)
+    scope.note_rows(page.scanned_count, page.scanned_bytes, len(page.rows), page.kept_bytes)
 
 
-async def _items(page: Page, projection: Projection | None) -> list[Any]:
-    if projection is None:
-        return [splice(row) for row in page.rows]
+async def _project(page: Page, projection: Projection) -> list[Any]:
     pace = Pace()
     shown: list[Any] = []
     for start in range(0, len(page.rows), _SHOWN_ROWS):
@@ -209,14 +207,17 @@ async def fetch_rows(
     rows: list[bytes] = []
     items: list[Item] = []
     sizes: list[int] = []
+    page.kept_bytes = 0
     for row in await read_items(context.engine, keys, STRONG):
         if row is None:
             continue
-        sizes.append(row_size(row))
+        size = row_size(row)
+        sizes.append(size)
         item = unpack_item(row)
         if condition is None or condition.matches(item):
             rows.append(row)
             items.append(item)
+            page.kept_bytes += size
     page.rows = rows
     page.items = items
     return sizes

@@ -29,7 +29,7 @@ from hashrange.expressions.partiql.where import Where
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Index, Table
 from hashrange.storage.items import consistency_of, item_row, read_items
-from hashrange.storage.layout import row_size, segment_bounds, splice, unpack_item
+from hashrange.storage.layout import row_size, segment_bounds, splice_all, unpack_item
 from hashrange.storage.locked_ranges import finish_committed
 from hashrange.storage.reads import Page, Span, read_page
 
@@ -182,7 +182,7 @@ async def _read(
         item = unpack_item(page.last_row)
         response["LastEvaluatedKey"] = key_of(source.table, source.index, item)
         response["NextToken"] = write_token(request, number, _position(source, item))
-    note_page(scope, source, page)
+    note_page(scope, page)
     capacity = page_capacity(source, units, fetched, consistent=consistent)
     note_capacity(scope, capacity, source, first)
     detail = capacity_detail(request)
@@ -201,7 +201,7 @@ def _position(source: Source, item: dict[str, Any]) -> bytes:
 
 def _items(page: Page, selection: Selection | None) -> list[Any]:
     if selection is None:
-        return [splice(row) for row in page.rows]
+        return splice_all(page.rows)
     items = page.items or [unpack_item(row) for row in page.rows]
     return [selection.apply(item) for item in items]
 
@@ -218,12 +218,15 @@ async def _fetch(
     found = await read_items(context.engine, keys, STRONG)
     rows: list[bytes] = []
     sizes: list[int] = []
+    page.kept_bytes = 0
     for item, row in zip(index_items, found, strict=True):
         if row is None:
             continue
-        sizes.append(row_size(row))
+        size = row_size(row)
+        sizes.append(size)
         if condition is None or condition.matches(item):
             rows.append(row)
+            page.kept_bytes += size
     page.rows = rows
     page.items = []
     return sizes

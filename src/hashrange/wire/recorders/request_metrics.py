@@ -206,9 +206,7 @@ class RequestMetrics:
         if cell.units:
             kind = 0 if cell.is_read else 1
             series = self._series_of_units(cell.catalog, cell.place, None, kind)
-            samples = buffer.samples(series, minute, "Count")
-            for units, count in Counter(cell.units).items():
-                samples.add(units, count)
+            buffer.samples(series, minute, "Count").add_repeated(cell.units)
             cell.units.clear()
         if cell.consumed:
             self._fold_consumed(cell.catalog, cell.place, cell.consumed)
@@ -252,10 +250,11 @@ class RequestMetrics:
         ]
         if is_stream:
             wanted[1] = (DYNAMODB, "ReturnedBytes", 1, "Bytes")
+        rows = Counter(cell.returned)
         for namespace, name, column, unit in wanted:
             series = Series(account, region, namespace, name, dimensions)
             samples = self._buffer.samples(series, self._minute, unit)
-            for row, count in Counter(cell.returned).items():
+            for row, count in rows.items():
                 samples.add(float(row[column]), count)
 
     def _record_rest(self, scope: RequestScope) -> None:
