@@ -60,7 +60,7 @@ def test_metrics_are_listed_in_every_protocol(url, protocol):
     ("service", "call", "expected"),
     [
         ("cloudwatch", lambda c: c.list_metric_streams(), ("UnknownOperationException", 400)),
-        ("kms", lambda c: c.list_keys(), ("UnknownOperationException", 400)),
+        ("kms", lambda c: c.describe_custom_key_stores(), ("UnknownOperationException", 400)),
         (
             "sts",
             lambda c: c.decode_authorization_message(EncodedMessage="x"),

@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import boto3
@@ -257,3 +258,35 @@ def test_a_check_of_the_directory_opens_sealed_items_if_it_can(clients, director
         lines = [line for line in checked.stdout.splitlines() if "table/Checked" in line]
         assert bool(lines) is not is_there, checked.stdout
         assert all("KMS key access denied" in line for line in lines)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30.0
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_backup_is_sealed_with_the_key_of_its_table(clients, directory):
+    key = clients.kms.create_key()["KeyMetadata"]["KeyId"]
+    table = clients.make("backed-up", key)
+    table.put_item(Item={"id": "1", "kind": "k", "text": WORD})
+    made = clients.dynamodb.create_backup(TableName="backed-up", BackupName="one")
+    arn = made["BackupDetails"]["BackupArn"]
+
+    def status():
+        described = clients.dynamodb.describe_backup(BackupArn=arn)["BackupDescription"]
+        return described["BackupDetails"]["BackupStatus"]
+
+    wait_for(lambda: status() == "AVAILABLE")
+    (part,) = (directory / "backups").rglob("tables/*/part-00000")
+    with pytest.raises(zlib.error):
+        zlib.decompress(part.read_bytes())
+    clients.dynamodb.restore_table_from_backup(TargetTableName="restored", BackupArn=arn)
+
+    def is_active(name):
+        described = clients.dynamodb.describe_table(TableName=name)["Table"]
+        return described["TableStatus"] == "ACTIVE"
+
+    wait_for(lambda: is_active("restored"))
+    assert clients.tables.Table("restored").get_item(Key={"id": "1"})["Item"]["text"] == WORD

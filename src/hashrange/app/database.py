@@ -59,7 +59,7 @@ _TOKENS_IDLE_SECONDS = 5.0
 _FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
 _TIDY_IDLE_SECONDS = 1.0
-_RESEALING_IDLE_SECONDS = 0.2
+_RESEALING_IDLE_SECONDS = 0.5
 _KEYS_IDLE_SECONDS = 60.0
 # A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
 _SCRUB_IDLE_SECONDS = 3600.0
@@ -124,7 +124,7 @@ class Database:
         )
         self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
         kinds = {
-            **recovery_kinds(engine, self.catalog, clock, files),
+            **recovery_kinds(engine, self.catalog, clock, self._table_keys, files),
             **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
         }
         self._jobs = Jobs(engine, JobStore(engine), clock, kinds)

@@ -12,6 +12,7 @@ from typing import Final
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.objects.backups import BackupFiles
 from hashrange.objects.folder import FolderStore
 from hashrange.services.jobs import Kind
@@ -23,7 +24,6 @@ from hashrange.services.table_backups import (
     BackupRemovals,
     TableBackups,
 )
-from hashrange.storage.backups import BackupStore
 from hashrange.storage.catalog import Catalog
 
 TABLES_BUCKET: Final = "tables"
@@ -58,11 +58,11 @@ def _passing_folder() -> Path:
 
 
 def recovery_kinds(
-    engine: Engine, catalog: Catalog, clock: Clock, files: BackupFiles
+    engine: Engine, catalog: Catalog, clock: Clock, keys: TableKeys, files: BackupFiles
 ) -> Mapping[str, Kind]:
     """Return the kinds of jobs of recovery."""
     return {
-        RESTORE_KIND: Restores(engine, catalog, clock, files),
-        BACKUP_KIND: TableBackups(engine, catalog, BackupStore(engine), files),
+        RESTORE_KIND: Restores(engine, catalog, clock, keys, files),
+        BACKUP_KIND: TableBackups(engine, catalog, keys, files),
         REMOVAL_KIND: BackupRemovals(files),
     }

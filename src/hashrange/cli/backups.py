@@ -97,7 +97,7 @@ async def _verify(files: BackupFiles, wanted: str | None) -> int:
             manifest = await files.manifest(id)
             items = 0
             for number in range(len(manifest["parts"])):
-                items += len(await files.read_part(id, manifest, number))
+                items += await files.check_part(id, manifest, number)
             if items != manifest["backup"]["items"]:
                 raise BackupDamagedError(f"backup {id} lacks items: it has {items}")
             sys.stdout.write(f"{id}: {items} items in {len(manifest['parts'])} parts are good\n")

@@ -3,10 +3,13 @@
     BUCKET/ID/part-00000       items in key order, compressed, sealed if the server has a key
     BUCKET/ID/manifest.json    written last; without it there is no backup
 
-part     := zlib of entries, then a sealed stream (see `sealing`) if the server has a key
+part     := zlib of entries, sealed with the data key of the table if it has a KMS key (nonce of 12
+            bytes, AES-256-GCM, the part's name as associated data), then a sealed stream (see
+            `sealing`) if the server has a key
 entry    := length of key (2 bytes) length of row (4 bytes) key row
 manifest := {"format": 1, "backup": …, "parts": [{"name", "sha256", "items", "bytes"}, …],
-             "is_sealed": …, "sha256": of the manifest without this member}
+             "is_sealed": …, "data_key": as in the table's record or null,
+             "sha256": of the manifest without this member}
 
 Numbers are little-endian; `sha256` of a part is of the file as it is. A backup needs nothing else:
 its manifest holds the record of the table, and keys are the same on every server. What is read back
@@ -17,10 +20,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import struct
 import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, Protocol, TypeVar, final
 
 import orjson
 
@@ -38,6 +42,16 @@ Entry = tuple[bytes, bytes]
 """The key of an item and its row."""
 
 Answer = TypeVar("Answer")
+
+_NONCE_BYTES: Final = 12
+
+
+class Cipher(Protocol):
+    """AES-256-GCM with the data key of a table."""
+
+    def encrypt(self, nonce: bytes, data: bytes, associated_data: bytes | None) -> bytes: ...
+
+    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes | None) -> bytes: ...
 
 
 class BackupDamagedError(Exception):
@@ -68,16 +82,22 @@ class BackupFiles:
         if create is not None:
             await create(self._bucket, "")
 
-    async def write_part(self, id: str, number: int, entries: Sequence[Entry]) -> dict[str, Any]:
-        """Write a part; return what the manifest says of it."""
+    async def write_part(
+        self, id: str, number: int, entries: Sequence[Entry], cipher: Cipher | None = None
+    ) -> dict[str, Any]:
+        """Write a part, sealed by the cipher of the table if it has one; return its description."""
         name = f"part-{number:05}"
-        content = await self._call(lambda: self._pack(f"{id}/{name}", entries))
+        content = await self._call(lambda: self._pack(f"{id}/{name}", entries, cipher))
         digest = await self._call(lambda: hashlib.sha256(content).hexdigest())
         await put_object(self._store, self._bucket, f"{id}/{name}", content)
         return {"name": name, "sha256": digest, "items": len(entries), "bytes": len(content)}
 
     async def complete(
-        self, id: str, backup: dict[str, Any], parts: Sequence[dict[str, Any]]
+        self,
+        id: str,
+        backup: dict[str, Any],
+        parts: Sequence[dict[str, Any]],
+        data_key: dict[str, str] | None = None,
     ) -> None:
         """Write the manifest, with which the backup is there."""
         manifest = {
@@ -85,6 +105,7 @@ class BackupFiles:
             "backup": backup,
             "parts": parts,
             "is_sealed": self._key is not None,
+            "data_key": data_key,
         }
         manifest["sha256"] = _digest(manifest)
         content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
@@ -106,15 +127,36 @@ class BackupFiles:
             raise BackupDamagedError(f"the manifest of backup {id} was changed")
         return manifest
 
-    async def read_part(self, id: str, manifest: dict[str, Any], number: int) -> list[Entry]:
-        """Return the items of a part, checked."""
+    async def read_part(
+        self, id: str, manifest: dict[str, Any], number: int, cipher: Cipher | None = None
+    ) -> list[Entry]:
+        """Return the items of a part, checked; `cipher` is that of the manifest's data key."""
         part = manifest["parts"][number]
         subject = f"{id}/{part['name']}"
         try:
             content = await get_object(self._store, self._bucket, subject)
         except NoSuchKeyError as error:
             raise BackupDamagedError(f"{subject} is missing") from error
-        return await self._call(lambda: self._unpack(subject, part, content, manifest))
+        unsealed = await self._call(lambda: self._unseal(subject, part, content, manifest))
+        if manifest.get("data_key") is not None:
+            if cipher is None:
+                raise BackupDamagedError(f"{subject} is sealed with a KMS key")
+            nonce, sealed = unsealed[:_NONCE_BYTES], unsealed[_NONCE_BYTES:]
+            unsealed = cipher.decrypt(nonce, sealed, subject.encode())
+        return await self._call(lambda: _unpack(subject, part, unsealed))
+
+    async def check_part(self, id: str, manifest: dict[str, Any], number: int) -> int:
+        """Check a part as far as this server can read it; return the number of its items."""
+        if manifest.get("data_key") is None:
+            return len(await self.read_part(id, manifest, number))
+        part = manifest["parts"][number]
+        subject = f"{id}/{part['name']}"
+        try:
+            content = await get_object(self._store, self._bucket, subject)
+        except NoSuchKeyError as error:
+            raise BackupDamagedError(f"{subject} is missing") from error
+        await self._call(lambda: self._unseal(subject, part, content, manifest))
+        return int(part["items"])
 
     async def ids(self) -> AsyncIterator[str]:
         """Yield the ids of all backups in the bucket."""
@@ -142,18 +184,22 @@ class BackupFiles:
     async def _call(self, act: Callable[[], Answer]) -> Answer:
         return act() if self._is_inline else await asyncio.to_thread(act)
 
-    def _pack(self, subject: str, entries: Sequence[Entry]) -> bytes:
+    def _pack(self, subject: str, entries: Sequence[Entry], cipher: Cipher | None) -> bytes:
         pieces: list[bytes] = []
         for key, row in entries:
             pieces += (_ENTRY.pack(len(key), len(row)), key, row)
         content = zlib.compress(b"".join(pieces), _LEVEL)
+        if cipher is not None:
+            nonce = os.urandom(_NONCE_BYTES)
+            content = nonce + cipher.encrypt(nonce, content, subject.encode())
         if self._key is None:
             return content
         return b"".join(seal_stream(self._key, _PURPOSE, subject, [content]))
 
-    def _unpack(
+    def _unseal(
         self, subject: str, part: dict[str, Any], content: bytes, manifest: dict[str, Any]
-    ) -> list[Entry]:
+    ) -> bytes:
+        """Return the content of a file below the server's own seal, checked."""
         if hashlib.sha256(content).hexdigest() != part["sha256"]:
             raise BackupDamagedError(f"{subject} is damaged")
         if manifest["is_sealed"]:
@@ -163,17 +209,21 @@ class BackupFiles:
                 content = b"".join(open_stream(self._key, _PURPOSE, subject, [content]))
             except SealError as error:
                 raise BackupDamagedError(f"{subject} was encrypted with another key") from error
-        raw = zlib.decompress(content)
-        entries: list[Entry] = []
-        position = 0
-        while position < len(raw):
-            key_bytes, row_bytes = _ENTRY.unpack_from(raw, position)
-            key_end = position + _ENTRY.size + key_bytes
-            entries.append((raw[key_end - key_bytes : key_end], raw[key_end : key_end + row_bytes]))
-            position = key_end + row_bytes
-        if len(entries) != part["items"]:
-            raise BackupDamagedError(f"{subject} holds {len(entries)} items, not {part['items']}")
-        return entries
+        return content
+
+
+def _unpack(subject: str, part: dict[str, Any], content: bytes) -> list[Entry]:
+    raw = zlib.decompress(content)
+    entries: list[Entry] = []
+    position = 0
+    while position < len(raw):
+        key_bytes, row_bytes = _ENTRY.unpack_from(raw, position)
+        key_end = position + _ENTRY.size + key_bytes
+        entries.append((raw[key_end - key_bytes : key_end], raw[key_end : key_end + row_bytes]))
+        position = key_end + row_bytes
+    if len(entries) != part["items"]:
+        raise BackupDamagedError(f"{subject} holds {len(entries)} items, not {part['items']}")
+    return entries
 
 
 def _digest(manifest: dict[str, Any]) -> str:

@@ -10,14 +10,20 @@ still that of the same window: then nothing that it needed was dropped meanwhile
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any, Final, Protocol, final
 
 from hashrange.clock import Clock
 from hashrange.engine.base import STRONG, Engine, Row
-from hashrange.errors import ResourceInUseException, ResourceNotFoundException
+from hashrange.errors import (
+    AccessDeniedException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+)
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.jobs import COMPLETED
-from hashrange.model.records import TableRecord, record_of
-from hashrange.objects.backups import BackupDamagedError, BackupFiles
+from hashrange.model.records import DataKey, TableRecord, record_of
+from hashrange.objects.backups import BackupDamagedError, BackupFiles, Cipher
 from hashrange.objects.base import ObjectStoreError
 from hashrange.services.bulk_load import BulkLoad
 from hashrange.services.jobs import Job, JobFailedError
@@ -53,11 +59,17 @@ class Restores:
     """The kind of job that restores a table."""
 
     def __init__(
-        self, engine: Engine, catalog: Catalog, clock: Clock, files: BackupFiles | None
+        self,
+        engine: Engine,
+        catalog: Catalog,
+        clock: Clock,
+        keys: TableKeys,
+        files: BackupFiles | None,
     ) -> None:
         self._engine = engine
         self._catalog = catalog
         self._clock = clock
+        self._keys = keys
         self._files = files
 
     async def run(self, job: Job) -> str:
@@ -72,6 +84,8 @@ class Restores:
             raise JobFailedError("TableAlreadyExists", error.message) from error
         except ResourceNotFoundException as error:
             raise JobFailedError("TableNotFound", error.message) from error
+        except AccessDeniedException as error:
+            raise JobFailedError("KeyNotUsable", error.message) from error
         except (BackupDamagedError, ObjectStoreError) as error:
             raise JobFailedError("BackupDamaged", str(error)) from error
         return COMPLETED
@@ -108,7 +122,12 @@ class Restores:
         if self._files is None:
             raise JobFailedError("BackupNotFound", "This server has no place for backups")
         manifest = await self._files.manifest(wanted["backup"])
-        return _Files(self._files, wanted["backup"], manifest)
+        cipher = None
+        if manifest.get("data_key") is not None:
+            table = manifest["backup"]["table"]
+            sealed = astuple(DataKey(**manifest["data_key"]))
+            cipher = await self._keys.open(sealed, table["account"], table["name"])
+        return _Files(self._files, wanted["backup"], manifest, cipher)
 
 
 @final
@@ -178,17 +197,20 @@ class _Past:
 class _Files:
     """A backup in files."""
 
-    def __init__(self, files: BackupFiles, id: str, manifest: dict[str, Any]) -> None:
+    def __init__(
+        self, files: BackupFiles, id: str, manifest: dict[str, Any], cipher: Cipher | None
+    ) -> None:
         self._files = files
         self._id = id
         self._manifest = manifest
+        self._cipher = cipher
 
     async def read(self, progress: Progress) -> tuple[list[Row], Progress | None]:
         number = progress.get("part", 0)
         count = len(self._manifest["parts"])
         if number >= count:
             return [], None
-        rows = await self._files.read_part(self._id, self._manifest, number)
+        rows = await self._files.read_part(self._id, self._manifest, number, self._cipher)
         return rows, {"part": number + 1} if number + 1 < count else None
 
     async def check(self) -> None:

@@ -12,13 +12,15 @@ that step 1 takes.
 
 from __future__ import annotations
 
+from dataclasses import asdict, astuple
 from typing import Any, Final, final
 
 from hashrange.engine.base import Engine
-from hashrange.errors import ResourceNotFoundException
+from hashrange.errors import AccessDeniedException, ResourceNotFoundException
+from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.backups import BackupRecord
 from hashrange.model.jobs import COMPLETED
-from hashrange.model.records import TableRecord
+from hashrange.model.records import DataKey, TableRecord
 from hashrange.objects.backups import BackupFiles
 from hashrange.objects.base import ObjectStoreError
 from hashrange.services.jobs import Job, JobFailedError
@@ -38,11 +40,12 @@ class TableBackups:
     """The kind of job that makes a backup."""
 
     def __init__(
-        self, engine: Engine, catalog: Catalog, backups: BackupStore, files: BackupFiles
+        self, engine: Engine, catalog: Catalog, keys: TableKeys, files: BackupFiles
     ) -> None:
         self._engine = engine
         self._catalog = catalog
-        self._backups = backups
+        self._backups = BackupStore(engine)
+        self._keys = keys
         self._files = files
 
     async def run(self, job: Job) -> str:
@@ -50,17 +53,21 @@ class TableBackups:
         try:
             backup = await self._find(job)
             record = await self._begin_snapshot(backup)
-            parts, size = await self._write_parts(job, backup, record)
+            data_key = _data_key_of(job, record)
+            parts, size = await self._write_parts(job, backup, record, data_key)
             if backup.id not in (await self._table(backup)).snapshots:
                 raise ResourceNotFoundException(f"Table {record.name} is gone")
             backup.items, backup.size = sum(part["items"] for part in parts), size
             backup.is_available = True
             document = {name: getattr(backup, name) for name in BackupRecord.__slots__}
-            await self._files.complete(backup.id, document, parts)
+            sealed_key = None if data_key is None else asdict(data_key)
+            await self._files.complete(backup.id, document, parts, sealed_key)
             await self._backups.change(backup, lambda _: backup)
             await self._end_snapshot(backup)
         except ResourceNotFoundException as error:
             raise JobFailedError("TableNotFound", error.message) from error
+        except AccessDeniedException as error:
+            raise JobFailedError("KeyNotUsable", error.message) from error
         except ObjectStoreError as error:
             raise JobFailedError(error.code, error.message) from error
         return COMPLETED
@@ -124,9 +131,12 @@ class TableBackups:
         await self._catalog.change(backup.account, backup.region, backup.table["name"], end)
 
     async def _write_parts(
-        self, job: Job, backup: BackupRecord, record: TableRecord
+        self, job: Job, backup: BackupRecord, record: TableRecord, data_key: DataKey | None
     ) -> tuple[list[dict[str, Any]], int]:
         """Write the parts that are missing; return what the manifest says of all, and the size."""
+        cipher = None
+        if data_key is not None:
+            cipher = await self._keys.open(astuple(data_key), record.account, record.name)
         view = PastView(self._engine, record.snapshots[backup.id], BeginningCut())
         source = StoreSource(view, record.store, record.shards)
         kept = job.record.progress
@@ -142,10 +152,23 @@ class TableBackups:
                 room -= sum([len(row) for _, row in rows])
                 await job.pace.rest()
             if entries:
-                parts.append(await self._files.write_part(backup.id, len(parts), entries))
+                parts.append(await self._files.write_part(backup.id, len(parts), entries, cipher))
                 size += sum([row_size(row) for _, row in entries])
-            await job.save({"parts": parts, "size": size, "position": position})
+            progress = {"parts": parts, "size": size, "position": position}
+            if data_key is not None:
+                progress["data_key"] = asdict(data_key)
+            await job.save(progress)
         return parts, size
+
+
+def _data_key_of(job: Job, record: TableRecord) -> DataKey | None:
+    """Return the key that all parts are sealed with; a job that goes on keeps the one it had."""
+    kept = job.record.progress.get("data_key")
+    if kept is not None:
+        return DataKey(**kept)
+    if job.record.progress.get("parts") or not record.data_keys:
+        return None
+    return record.data_keys[0]
 
 
 @final

@@ -141,7 +141,7 @@ def test_an_unknown_operation_in_json_and_cbor(neighbours, operation):
 def test_an_unknown_service_in_cbor_and_an_unserved_s3(neighbours):
     refused = answer(neighbours, cbor_request(b"\xa0", service="Invented"))
     assert (refused.status, refused.content_type) == (404, b"application/cbor")
-    refused = answer(neighbours, request_of(method=b"PUT", url=b"/bucket"), "s3")
+    refused = answer(Neighbours([WRITABLE]), request_of(method=b"PUT", url=b"/bucket"), "s3")
     assert (refused.status, refused.content_type) == (501, b"application/xml")
     assert b"<Code>NotImplemented</Code>" in refused.body
 
