@@ -262,6 +262,21 @@ def test_sizes_are_those_of_the_items(site):
     _, scope = site.call("Query", **QUERY, FilterExpression="score = :p")
     assert scope.examined_bytes > 9000
     assert (scope.examined_count, scope.returned_count, scope.returned_bytes) == (3, 0, 0)
+    _, scope = site.call("Query", **QUERY)
+    assert scope.returned_bytes == scope.examined_bytes
+    _, fetching = site.call("Query", **QUERY, IndexName="by-level", Select="ALL_ATTRIBUTES")
+    assert fetching.returned_bytes == scope.returned_bytes
+
+
+def test_the_sizes_returned_are_those_of_the_items_that_the_filter_keeps(site):
+    kept = {**KEY, "s": {"S": "5"}, "level": {"S": "kept"}, "text": {"S": "short"}}
+    site.call("PutItem", TableName="games", Item=kept)
+    _, single = site.call("GetItem", TableName="games", Key={**KEY, "s": {"S": "5"}})
+    request = {**QUERY, "FilterExpression": "#t = :t", "ExpressionAttributeNames": {"#t": "text"}}
+    request["ExpressionAttributeValues"] = {":p": {"S": "a"}, ":t": {"S": "short"}}
+    _, scope = site.call("Query", **request)
+    assert (scope.examined_count, scope.returned_count) == (4, 1)
+    assert scope.returned_bytes == single.returned_bytes
 
 
 def test_a_repeated_transaction_reads(site):
