@@ -50,6 +50,8 @@ def remote(url):
 
 def delete_tables(client):
     for name in client.list_tables()["TableNames"]:
+        if client.describe_table(TableName=name)["Table"].get("DeletionProtectionEnabled"):
+            client.update_table(TableName=name, DeletionProtectionEnabled=False)
         client.delete_table(TableName=name)
         client.get_waiter("table_not_exists").wait(TableName=name)
 
