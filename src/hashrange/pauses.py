@@ -11,6 +11,9 @@ connection tells the *age* of its request when it resumes it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from heapq import heappop, heappush
 from time import perf_counter
 from typing import Final, final
@@ -78,14 +81,27 @@ class Lane:
 
 
 _lane: Lane | None = None
+_is_inline: ContextVar[bool] = ContextVar("is_inline", default=False)
+
+
+@contextmanager
+def inline() -> Iterator[None]:
+    """Pause for nobody inside: a caller that has no time for other coroutines waits for the end."""
+    token = _is_inline.set(True)
+    try:
+        yield
+    finally:
+        _is_inline.reset(token)
 
 
 def _running_lane() -> Lane | None:
-    """Return the lane of the running loop, None without one, as in-process databases are.
+    """Return the lane of the running loop; None without one, and for in-process databases.
 
     There is one loop per process, except in tests.
     """
     global _lane
+    if _is_inline.get():
+        return None
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

@@ -18,6 +18,7 @@ from hashrange.app.faults import FaultInjection
 from hashrange.clock import VirtualClock
 from hashrange.config import Settings
 from hashrange.injection.rules import FaultRule
+from hashrange.pauses import inline
 from hashrange.storage.meters import Meters, Mode
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.http.messages import JSON_1_0, Head, HttpRequest
@@ -86,9 +87,11 @@ class LocalDatabase:
 def run(call: Coroutine[Any, Any, Outcome]) -> Outcome:
     """Run a coroutine that waits for nothing, and return its outcome."""
     try:
-        # Work in pieces yields None between them; anything else waits for an event loop.
-        while call.send(None) is None:
-            pass
+        # The caller may run on an event loop of its own, which must not be waited for.
+        with inline():
+            # Work in pieces yields None between them; anything else waits for an event loop.
+            while call.send(None) is None:
+                pass
     except StopIteration as end:
         outcome: Outcome = end.value
         return outcome

@@ -166,6 +166,9 @@ class Checkpoints:
         fate = "grows until that succeeds"
         if isinstance(error, OSError | apsw.IOError):
             self._shared.keep_log()
+            # It may have been the sync of the log that failed: commits that were written but not
+            # synced yet have to be written again before they are acknowledged.
+            self._shared.set_damaged(True)
             fate = "is kept, and grows, until the server is started again"
         elif (remark := self._pace.remark()) is None:
             return
