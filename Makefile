@@ -174,6 +174,7 @@ faults: export HASHRANGE_MUTATIONS ?= 20000
 faults: export HASHRANGE_REPETITIONS ?= 5000
 faults: export HASHRANGE_FUZZ ?= 1000000
 faults: export HASHRANGE_SMALL_DISK ?= 1
+faults: export HASHRANGE_STRANGERS ?= 200
 faults: $(READY) ## Run the long fault tests: kills, power loss, full disks
 	@echo "seed: $$HASHRANGE_SEED"
 	$(BIN)/pytest tests/faults -s $(ARGS)

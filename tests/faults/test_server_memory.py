@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.served import HEADERS, Connection, Served, eventually
 
-CONNECTIONS = int(os.environ.get("HASHRANGE_STRANGERS", "60"))
+CONNECTIONS = int(os.environ.get("HASHRANGE_STRANGERS", "40"))
 MEGABYTES = int(os.environ.get("HASHRANGE_STRANGERS_MB", "4"))
 MEMORY_BYTES_MAX = 300 << 20
 POLITE_CALLS = 40
