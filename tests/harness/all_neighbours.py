@@ -14,4 +14,4 @@ from tests.harness.scaling import scaling_service
 def all_services() -> tuple[Service, ...]:
     """Return the services that a server has."""
     services = make_services(identity_store(), key_store(), make_monitor(), event_store())
-    return (*services, scaling_service(), s3_service(FolderStore(Path("nowhere"))))
+    return (*services, scaling_service(), s3_service(FolderStore(Path("/nowhere/hashrange"))))
