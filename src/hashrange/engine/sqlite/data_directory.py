@@ -64,7 +64,8 @@ _IGNORED_NAMES: Final = frozenset({"lost+found"})
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BUSY_MILLISECONDS: Final = 5000
 # Workers outlive their parent until what they were asked for is done and on disk.
-_ENDING_SECONDS_MAX: Final = 10.0
+# Longer than a worker takes by default: it has 20 seconds for requests that are under way.
+_ENDING_SECONDS_MAX: Final = 30.0
 _ENDING_PAUSE_SECONDS: Final = 0.01
 
 
