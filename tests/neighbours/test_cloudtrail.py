@@ -20,6 +20,7 @@ def audited(tmp_path):
     served = Served(tmp_path / "data", "--workers", "2", "--auth", "--audit", "all")
     served.start()
     yield served
+    served.stop()
     served.close()
 
 
