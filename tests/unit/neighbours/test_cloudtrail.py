@@ -39,7 +39,10 @@ def lookup():
     handler = make_operations(store)["LookupEvents"]
 
     def call(**parameters):
-        return asyncio.run(handler(scope, parameters))
+        async def run():
+            return await handler(scope, parameters)
+
+        return asyncio.run(run())
 
     vars(call)["store"] = store
     return call
