@@ -3,8 +3,9 @@
 # instead, which lacks the tools of developers. Another Python, before the first call or after
 # `make clean`: make serve PYTHON=python3.12
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 \
-	|| command -v python3.14 || command -v python3 || echo python3)
+# The first that runs: a version manager may have commands for versions that are not chosen.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14; do \
+	$$python -c '' 2>/dev/null && command -v $$python && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -20,9 +21,10 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve serve-compiled test test-compiled coverage lint format types imports check lock hooks \
-	bench bench-peers conformance differential clients clients-go clients-java faults faults-consistency clean \
+	bench bench-peers conformance differential clients clients-go clients-java browser clients-more prometheus faults \
+	faults-consistency clean \
 	toolkit-servers toolkit-pyright supported-python wheel docs guides cassandra cassandra-stop test-cassandra \
-	cluster bench-cluster
+	cluster bench-cluster transfers faults-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -44,10 +46,10 @@ $(READY) $(SERVE_READY) $(COMPILED_READY): | supported-python
 # What the server needs to run, and nothing else.
 $(SERVE_READY): pyproject.toml
 	@echo "1/3 making $(SERVE) with $$($(PYTHON) --version)"
-	@test -x $(SERVE)/bin/python || $(PYTHON) -m venv $(SERVE)
+	@$(PYTHON) -m venv --clear $(SERVE)
 	@echo "2/3 installing Hashrange and what it needs to run, from PyPI"
 	@$(SERVE)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
-	@$(SERVE)/bin/python -m pip uninstall --yes -qq setuptools  # came with Python 3.11; 10 MB
+	@$(SERVE)/bin/python -m pip uninstall --yes -qq setuptools pip  # a quarter of its size
 	@echo "3/3 compiling the sources to bytecode, for a quick start"
 	@$(SERVE)/bin/python -m compileall -q src
 	@touch $@
@@ -110,20 +112,36 @@ bench: $(READY) ## Measure this server beside the peers that are installed (see 
 bench-peers: $(READY) ## Install the servers to compare with (needs npm, Java and Maven)
 	$(BIN)/python -m bench.peers $(ARGS)
 
-conformance: $(READY) ## Run a checkout of dynamodb-conformance: make conformance SUITE=path
-	$(BIN)/python -m tests.conformance $(SUITE) $(ARGS)
+conformance: $(READY) ## Run a checkout of dynamodb-conformance: make conformance SUITE=path [ENGINE=cassandra]
+	$(BIN)/python -m tests.conformance $(SUITE) $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 
-differential: $(READY) ## Compare random requests with DynamoDB Local (needs Java and Maven)
-	$(BIN)/python -m tests.differential $(ARGS)
+differential: $(READY) ## Compare random requests with DynamoDB Local, or ENGINE=cassandra with memory (Java, Maven)
+	$(BIN)/python -m tests.differential $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 
 clients: $(READY) ## Run other SDKs against this server (needs Node)
-	$(BIN)/pytest tests/clients --with-npm $(ARGS)
+	$(BIN)/pytest tests/clients --with-npm --with-cli $(ARGS)
 
 clients-go: $(READY) ## Run the AWS SDK for Go v2 against this server (needs Go)
 	$(BIN)/pytest tests/clients --with-go -m go $(ARGS)
 
 clients-java: $(READY) ## Run the clients in Java against this server (needs Java and Maven)
 	$(BIN)/pytest tests/clients --with-java -m java $(ARGS)
+
+clients-more: $(READY) ## Install and run a program with each of many clients (needs Node and Go)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest tests/clients/test_more.py --with-more -rs $(ARGS)
+
+prometheus: $(READY) ## Have a real Prometheus scrape this server (needs prometheus and promtool, as in Debian)
+	$(BIN)/pytest tests/clients --with-prometheus -m prometheus $(ARGS)
+
+# Programs of others that read, write and serve what transfers do; they have an environment of their own.
+JUDGES := .venv-judges
+transfers: $(READY) ## Let DynamoDB Local, moto and DuckDB judge copies, exports, imports (Java, Maven, Node)
+	@test -x $(JUDGES)/bin/moto_server || ($(PYTHON) -m venv $(JUDGES) && $(JUDGES)/bin/python -m pip \
+		install --quiet --disable-pip-version-check 'moto[server]>=5' 'duckdb>=1.1' 'amazon-ion>=0.13')
+	HASHRANGE_JUDGES=$(JUDGES)/bin $(BIN)/pytest tests/transfers --with-judges -m judges $(ARGS)
+
+browser: $(READY) ## Let web pages in a browser attack this server (needs Chromium: apt install chromium)
+	$(BIN)/pytest tests/browser --with-browser $(ARGS)
 
 toolkit-servers: $(READY) ## Run the toolkit against DynamoDB Local (needs Java, Maven) and moto (bench-peers)
 	$(BIN)/python -m tests.toolkit $(ARGS)
@@ -141,9 +159,9 @@ docs: $(READY) ## Build the documentation as a site in site/ (ARGS=serve shows i
 guides: $(READY) ## Run the commands and programs of the guides as they stand
 	$(BIN)/pytest tests/guides --with-guides $(ARGS)
 
-wheel: $(READY) ## Build the wheel, install it in an empty environment and use it
+wheel: $(READY) ## Build the wheel; install and use it in empty environments, of each Python that is here
 	@rm -rf build
-	$(BIN)/python -m tests.wheel
+	$(BIN)/python -m tests.wheel $(ARGS)
 
 # Jars come from Maven Central, once; data is in .cassandra. Another number of nodes: NODES=3
 NODES ?= 1
@@ -167,6 +185,7 @@ cluster: $(READY) ## Run three Cassandra nodes and two servers on ports 8000 and
 # What the long run means; each can be set in the environment, the seed too.
 faults: export HASHRANGE_SEED := $(or $(HASHRANGE_SEED),$(shell date +%s))
 faults: export HASHRANGE_KILL_ROUNDS ?= 100
+faults: export HASHRANGE_TRANSFER_KILLS ?= 100
 faults: export HASHRANGE_POWER_IMAGES ?= 500
 faults: export HASHRANGE_MISHAP_SEEDS ?= 20
 faults: export HASHRANGE_CATALOG_ROUNDS ?= 300
@@ -183,7 +202,10 @@ faults-consistency: $(READY) ## Check histories of clients under kills and pause
 	$(BIN)/pytest tests/consistency --with-porcupine
 	$(BIN)/python -m tests.consistency $(ARGS)
 
+faults-cluster: $(READY) ## Check the same on three Cassandra nodes that are killed, paused and cut off (ARGS="--minutes 60")
+	$(BIN)/python -m tests.cassandra_nodes.campaign $(ARGS)
+
 clean: ## Remove everything that was made here, except data
-	rm -rf $(VENV) $(SERVE) $(COMPILED) $(DOCS) build dist site .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(SERVE) $(COMPILED) $(DOCS) $(JUDGES) build dist site .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

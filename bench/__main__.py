@@ -4,6 +4,7 @@
     python -m bench --quick                  a first impression, in some minutes
     python -m bench --parts throughput --workloads get,put --servers Hashrange,dynalite
     python -m bench --soak 60                an hour at 80 % of the peak
+    python -m bench --soak 60 --soak-services  the same while items expire and an index is filled
     python -m bench --parts report           only write the report again
 
 Each part replaces its own numbers in docs/benchmarks/results.json, and of the throughput only the
@@ -101,7 +102,7 @@ def _run(part: str, kinds: list[Kind], options: Options, arguments: argparse.Nam
         case "in_process":
             return measure_in_process(options.seconds)
         case "soak":
-            return measure_soak(arguments.soak)
+            return measure_soak(arguments.soak, with_services=arguments.soak_services)
     raise ValueError(part)
 
 
@@ -121,8 +122,15 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--growth-items", type=int, default=1_000_000)
     parser.add_argument("--soak", type=int, metavar="MINUTES")
+    parser.add_argument(
+        "--soak-services",
+        action="store_true",
+        help="with --soak: items expire, a stream is read, an index is filled; not kept",
+    )
     arguments = parser.parse_args()
-    arguments.is_kept = not arguments.quick and arguments.servers is None
+    arguments.is_kept = (
+        not (arguments.quick or arguments.soak_services) and arguments.servers is None
+    )
     if arguments.soak:
         arguments.parts = ["soak"]
     if arguments.quick:

@@ -100,6 +100,29 @@ def _additions_to_sets() -> bytes:
     return _encoded({"TransactItems": updates})
 
 
+def _dense_updates() -> bytes:
+    updates = [
+        {
+            "Update": {
+                "TableName": TABLE,
+                "Key": {"id": {"S": f"dense{number}"}},
+                "UpdateExpression": "SET a = :v",
+                "ExpressionAttributeValues": {":v": {"N": "1"}},
+            }
+        }
+        for number in range(_LARGE_ITEMS)
+    ]
+    return _encoded({"TransactItems": updates})
+
+
+def _repeated(value: bytes, count: int) -> bytes:
+    return _put("x", b'{"L":[' + b",".join([value] * count) + b"]}")
+
+
+def _number_set() -> bytes:
+    return _put("x", _encoded({"NS": [str(100_000 + number) for number in range(90_000)]}))
+
+
 def _many_values() -> bytes:
     request = {
         "TableName": TABLE,
@@ -129,6 +152,10 @@ ATTACKS = [
     Attack("BatchWriteItem of 15 MB of numbers", "BatchWriteItem", _batch_of_numbers),
     Attack("BatchGetItem of 42 large items, projected", "BatchGetItem", _projected_gets),
     Attack("TransactWriteItems, ADD to 10 large sets", "TransactWriteItems", _additions_to_sets),
+    Attack("TransactWriteItems, 42 updates of large items", "TransactWriteItems", _dense_updates),
+    Attack("PutItem of 200,000 nulls", "PutItem", lambda: _repeated(b'{"NULL":true}', 200_000)),
+    Attack("PutItem of 400,000 empty texts", "PutItem", lambda: _repeated(b'{"S":""}', 400_000)),
+    Attack("PutItem of a set of 90,000 numbers", "PutItem", _number_set),
     Attack("100,000 expression values", "UpdateItem", _many_values),
     Attack("PartiQL of 690 alternatives", "ExecuteStatement", _alternatives),
     Attack("16 parallel scans with a filter", "Scan", _filtered_scan, connections=16),

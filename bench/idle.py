@@ -16,7 +16,8 @@ from pathlib import Path
 
 from bench.servers import Kind, Server, hashrange_command
 
-_SETTLE_SECONDS = 3.0
+# Longer than loops stay attentive after the last change.
+_SETTLE_SECONDS = 5.0
 
 
 def main() -> None:

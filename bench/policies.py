@@ -42,7 +42,7 @@ def main() -> None:
             _guarded(_SIGNED, Path(directory) / "signed.toml", ""),
             _guarded(_POLICY, Path(directory) / "policy.toml", _policy_line()),
         ]
-        print_shares(kinds, False, options)
+        print_shares(kinds, True, options)
 
 
 def _policy_line() -> str:

@@ -12,7 +12,8 @@ from bench.workloads import Call, Json, calls, initial_items, table_definitions,
 
 def prepare(server: Server) -> None:
     """Create the tables and load the items."""
-    create_tables(server, table_definitions())
+    extra = {"SSESpecification": {"Enabled": True}} if server.kind.seals_tables else {}
+    create_tables(server, [{**definition, **extra} for definition in table_definitions()])
     load_items(server, initial_items())
 
 

@@ -43,6 +43,7 @@ class Kind(NamedTuple):
     credentials: tuple[str, str] = ("local", "local")
     memory_is_tmpfs: bool = False  # it has no usable mode without files
     disk_only: bool = False
+    seals_tables: bool = False  # tables are encrypted with a KMS key
 
 
 def hashrange_command(

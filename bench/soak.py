@@ -7,6 +7,7 @@ import sys
 from bench.load import measure
 from bench.prepare import prepare
 from bench.servers import KINDS, running
+from bench.soak_services import Services
 from bench.suite import Row
 from bench.workloads import calls
 
@@ -15,10 +16,16 @@ _PEAK_SECONDS = 15
 _STEP_SECONDS = 59  # and one more to receive the last answers
 
 
-def measure_soak(minutes: int) -> dict[str, object]:
-    """Load Hashrange on disk for some minutes and note its state after each."""
+def measure_soak(minutes: int, *, with_services: bool = False) -> dict[str, object]:
+    """Load Hashrange on disk for some minutes and note its state after each.
+
+    With services, items expire, a stream is read and an index is filled meanwhile.
+    """
     with running([KINDS[0]], on_disk=True) as (server,):
         prepare(server)
+        services = Services(server) if with_services else None
+        if services is not None:
+            services.start()
         peak = measure(
             server, calls("soak", "peak"), connections=_CONNECTIONS, seconds=_PEAK_SECONDS
         ).per_second
@@ -45,9 +52,24 @@ def measure_soak(minutes: int) -> dict[str, object]:
                 "file_mb": sum(files.values()) - wal_mb,
                 "other_cores": sample.other_cores,
             }
+            if services is not None:
+                services.check()
+                row |= {
+                    "puts": services.puts,
+                    "records": services.records,
+                    "removals": services.removals,
+                    "fills": services.fills,
+                }
             rows.append(row)
             sys.stderr.write(
                 f"minute {minute}: {sample.per_second:,.0f}/s, p99 {sample.p99_ms:.2f} ms, "
-                f"{sample.memory_mb:.0f} MB, WAL {wal_mb:.1f} MB\n"
+                f"{sample.memory_mb:.0f} MB, WAL {wal_mb:.1f} MB, files {row['file_mb']:.1f} MB\n"
             )
+            if services is not None:
+                sys.stderr.write(
+                    f"  services: {services.puts} put, {services.removals} expired, "
+                    f"{services.records} records read, {services.fills} indexes filled\n"
+                )
+        if services is not None:
+            services.stop()
         return {"peak": peak, "rate": rate, "rows": rows}

@@ -1,6 +1,6 @@
 """Draws docs/images/session.svg: commands and their real output on a server that is started for it.
 
-python tools/terminal_picture.py        (needs hashrange[cli] and the AWS CLI in this environment)
+python tools/terminal_picture.py        (needs rich and the AWS CLI in this environment)
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from rich.text import Text
 _BIN = Path(sys.executable).parent
 _PICTURE = Path(__file__).parents[1] / "docs" / "images" / "session.svg"
 _COMMANDS = (
-    "aws dynamodb create-table --table-name Music --billing-mode PAY_PER_REQUEST \\\n"
-    "    --attribute-definitions AttributeName=Artist,AttributeType=S "
-    "AttributeName=Song,AttributeType=S \\\n"
-    "    --key-schema AttributeName=Artist,KeyType=HASH AttributeName=Song,KeyType=RANGE \\\n"
-    "    --query TableDescription.TableStatus",
+    "hashrange create Music Artist Song",
     'hashrange put Music \'{"Artist": "Nina Simone", "Song": "Feeling Good", "Year": 1965}\'',
     'hashrange put Music \'{"Artist": "Nina Simone", "Song": "Sinnerman", "Year": 1965}\'',
     "hashrange query Music 'Nina Simone' 'F*'",
     'hashrange sql "SELECT Song, \\"Year\\" FROM Music WHERE Artist = \'Nina Simone\'"',
+    "aws dynamodb update-item --table-name Music \\\n"
+    '    --key \'{"Artist": {"S": "Nina Simone"}, "Song": {"S": "Sinnerman"}}\' \\\n'
+    "    --update-expression 'ADD Plays :n' \\\n"
+    '    --expression-attribute-values \'{":n": {"N": "1"}}\' \\\n'
+    "    --return-values UPDATED_NEW --query Attributes --output text",
     "hashrange tables",
 )
 

@@ -1,9 +1,14 @@
-"""The only source of time: the real clock, and a virtual one that tests move by hand."""
+"""The only source of time: the real clock, and a virtual one that tests move by hand.
+
+Also how people write times: see `parse_time`.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from math import isfinite
 from typing import Protocol
 
 
@@ -50,3 +55,20 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         """Move forwards by some seconds."""
         self.set(self.now() + seconds)
+
+
+def parse_time(text: str) -> float:
+    """Return the seconds since 1970 of a time in ISO 8601 or in seconds; without offset it is UTC.
+
+    Raises ValueError if it is neither.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.timestamp()
+    if not isfinite(seconds):
+        raise ValueError(text)
+    return seconds

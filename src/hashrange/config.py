@@ -43,7 +43,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = Path("hashrange-data")
-    backup_dir: Path | None = None
+    backup_dir: Path | str | None = None
     in_memory: bool = False
     engine: Literal["sqlite", "cassandra"] = "sqlite"
     contact_points: tuple[str, ...] = ()
@@ -75,6 +75,7 @@ class Settings:
     allow_functions: bool = False
     faults: bool = False
     bucket_dir: Path | None = None
+    plain_buckets: bool = False
     s3_endpoint: str | None = None
     s3_region: str = "us-east-1"
     s3_credentials: Path | None = None
@@ -170,7 +171,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     triggers = _parse_triggers(document, path)
     values = _parse_all(document, f"{path}: ") | triggers
     for option in OPTIONS:
-        if option.kind is Kind.PATH and option.field in values:
+        if isinstance(values.get(option.field), Path):
             # A path in a file is meant from where the file is, not from where the server starts.
             values[option.field] = path.absolute().parent / values[option.field]
     return values
@@ -229,7 +230,11 @@ def _parse(option: Option, value: object, shown: str) -> object:
         raise SettingsError(f"{shown} is one of {', '.join(option.choices)}, not {value!r}.")
     if option.pattern and not re.fullmatch(option.pattern, value):
         raise SettingsError(f"{shown} looks like {option.example}, not {value!r}.")
-    if option.kind is Kind.PATH:
+    if option.kind is Kind.PLACE and value.startswith("s3:"):
+        if not re.fullmatch(r"s3://[^/\s]+(/\S*)?", value):
+            raise SettingsError(f"{shown} looks like s3://bucket/prefix, not {value!r}.")
+        return value
+    if option.kind in (Kind.PATH, Kind.PLACE):
         return Path(value)
     return value
 
@@ -327,10 +332,14 @@ def _check_agreement(settings: Settings) -> None:
         )
     if settings.s3_endpoint is not None and not _HTTP.fullmatch(settings.s3_endpoint):
         raise SettingsError("s3-endpoint must be an address such as https://s3.example.com.")
+    if isinstance(settings.backup_dir, str) and settings.s3_endpoint is None:
+        raise SettingsError("backup-dir is in an S3 service: give s3-endpoint too.")
     if settings.s3_endpoint is None and settings.s3_credentials is not None:
         raise SettingsError("s3-credentials are for an S3 service: give s3-endpoint too.")
     if settings.s3_credentials is not None and not os.access(settings.s3_credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.s3_credentials}.")
+    if settings.plain_buckets and not _is_outside(settings.bucket_dir, settings.data_dir):
+        raise SettingsError("plain-buckets needs a bucket-dir outside of the data directory.")
     if sum(map(bool, (settings.key_file, settings.key_command, settings.key))) > 1:
         raise SettingsError(f"Give one of key-file, key-command and {KEY_VARIABLE}, not several.")
     if (settings.tls_cert is None) is not (settings.tls_key is None):
@@ -339,3 +348,7 @@ def _check_agreement(settings: Settings) -> None:
         raise SettingsError("tls-client-ca needs tls-cert and tls-key.")
     if settings.credentials is not None and not os.access(settings.credentials, os.R_OK):
         raise SettingsError(f"Cannot read the credentials file {settings.credentials}.")
+
+
+def _is_outside(folder: Path | None, directory: Path) -> bool:
+    return folder is not None and not folder.resolve().is_relative_to(directory.resolve())

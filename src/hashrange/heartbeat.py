@@ -13,10 +13,10 @@ from typing import Final, final
 
 from hashrange.beat import seconds_to_beat
 
-BEAT_SECONDS: Final = 0.5
-LOOK_SECONDS: Final = 0.5
+BEAT_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 1.0
 # A worker that is silent for so many looks hangs: its writes, and those of others, wait for it.
-_SILENT_LOOKS_MAX: Final = 8
+_SILENT_LOOKS_MAX: Final = 4
 
 
 @final

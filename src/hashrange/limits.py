@@ -128,6 +128,7 @@ ALARM_RULE_DEPTH_MAX: Final = 50
 # Jobs: exports, imports and their like.
 JOBS_AT_A_TIME_MAX: Final = 4  # others wait for their turn
 JOBS_ACTIVE_MAX: Final = 50  # of one kind, account and region
+EXPORTS_ACTIVE_MAX: Final = 300
 LIST_JOBS_PAGE_MAX: Final = 25
 JOB_TOKEN_SECONDS: Final = 8 * 3600
 JOB_KEPT_SECONDS: Final = 90 * 86_400  # for which a job that has ended is described
@@ -136,6 +137,8 @@ LOAD_STEP_BYTES_MAX: Final = 262_144
 OBJECT_CHUNK_BYTES: Final = 262_144  # of an object, read or written at a time
 OBJECT_PART_BYTES: Final = 8_388_608  # of an object sent to a remote store in parts
 OBJECT_KEY_BYTES_MAX: Final = 1024
+UPLOAD_SECONDS_MAX: Final = 7 * 24 * 3600  # without a byte written, then it is removed
+UPLOAD_SWEEP_SECONDS: Final = 3600  # between two looks for abandoned uploads of a bucket
 EXPORT_FILE_BYTES: Final = 134_217_728  # of items in one file of an export, before compression
 EXPORT_SECONDS_MIN: Final = 15 * 60  # between the two times of an incremental export
 EXPORT_SECONDS_MAX: Final = 24 * 3600

@@ -1,7 +1,8 @@
 """Checks, repairs, encrypts and decrypts the data directory of a stopped server.
 
 A check changes nothing. A repair sets damaged rows aside and rebuilds what is derived from items:
-indexes, tallies, sizes of item collections and expiry rows. A change of encryption that is
+indexes, tallies, sizes of item collections and expiry rows. Where pages cannot be read, it saves
+the others. A change of encryption that is
 interrupted leaves the directory as it was, or as it was to be.
 """
 
@@ -11,7 +12,7 @@ import asyncio
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic, strftime
 from typing import Final, final
@@ -19,6 +20,7 @@ from typing import Final, final
 import apsw
 
 from hashrange.app.locksmith import TableLocksmith
+from hashrange.app.transfers import BUCKETS
 from hashrange.clock import SystemClock
 from hashrange.engine.base import Engine
 from hashrange.engine.sqlite.conversion import rewrite_database
@@ -37,10 +39,13 @@ from hashrange.engine.sqlite.encryption import (
 )
 from hashrange.engine.sqlite.engine import DataDirectoryError, SqliteEngine, acquire_directory
 from hashrange.engine.sqlite.inspection import Inspection
+from hashrange.engine.sqlite.salvage import salvage
 from hashrange.errors import CorruptionError, EngineError
 from hashrange.keyring.store import KeyStore
 from hashrange.keyring.table_keys import TableKeys
-from hashrange.sealing import SealError, Vault
+from hashrange.objects.conversion import FolderConversion
+from hashrange.objects.seals import PLAIN, KeySeal, Seal
+from hashrange.sealing import KEY_BYTES, SealError, Vault
 from hashrange.server_key import default_key_file, load_server_key
 from hashrange.storage.consistency import MENDED_TOGETHER_MAX, Consistency, Mending
 from hashrange.storage.sealed_engine import SealedEngine
@@ -103,9 +108,10 @@ def repair(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
     progress = _Progress(say_progress)
     _keep_log(Path(path), say)
     with _locked(path, key, accepts_damaged_log=True) as directory:
-        with contextlib.closing(_inspect(directory, key, progress)) as inspection:
-            for deed in inspection.mend():
-                say(deed)
+        if not _mend_database(directory, key, say, progress):
+            salvage(directory, _page_key_of(directory, key), say)
+            if not _mend_database(directory, key, say, progress):
+                raise MaintenanceError(f"{path} is damaged too badly to be repaired.")
 
         async def mend_tables() -> int:
             engine = _open_engine(directory, key)
@@ -117,6 +123,18 @@ def repair(path: str, key: bytes | None, say: Say, say_progress: Say) -> int:
         left = asyncio.run(mend_tables())
     say_progress(f"{progress.rows} rows checked, {left} problems left")
     return left
+
+
+def _mend_database(directory: Path, key: bytes | None, say: Say, progress: _Progress) -> bool:
+    """Mend the database below the engine; tell whether all of its pages could be read."""
+    with contextlib.closing(_inspect(directory, key, progress)) as inspection:
+        try:
+            for deed in inspection.mend():
+                say(deed)
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            say(f"the database cannot be mended: {error}")
+            return False
+        return not inspection.unreadable
 
 
 async def _mend(engine: Engine, say: Say, progress: _Progress) -> int:
@@ -138,23 +156,45 @@ async def _mend(engine: Engine, say: Say, progress: _Progress) -> int:
     return left
 
 
-def encrypt(path: str, key: bytes, secrets_key: bytes | None, say_progress: Say) -> None:
-    """Encrypt a plain data directory; secrets in it may be sealed under a key of their own."""
+def encrypt(
+    path: str,
+    key: bytes,
+    secrets_key: bytes | None,
+    say_progress: Say,
+    bucket_dir: Path | None = None,
+) -> None:
+    """Encrypt a plain data directory and its buckets; or plain files in those of an encrypted one.
+
+    Secrets in the directory may be sealed under a key of their own.
+    """
     is_marked = read_mark(Path(path)) is not None
     with _locked(path, key if is_marked else None, accepts_interrupted=True) as directory:
         mark = read_mark(directory)
-        if mark is not None and _page_key(directory, key) is not None:
-            raise MaintenanceError(f"{path} is encrypted already; `hashrange rekey` changes that.")
+        is_plain = mark is None or _page_key(directory, key) is None
+        older = [] if mark is None else mark.object_keys(key)
         mark = mark or make_mark(key, secrets_key or key)
-        _rewrite(directory, key, mark, (None, make_page_key()), say_progress)
+        if is_plain:
+            # The root key may be a server's key, which then seals no files.
+            mark = mark.with_objects(key, [os.urandom(KEY_BYTES), *older])
+            _rewrite(directory, key, mark, (None, make_page_key()), say_progress)
+        seal = KeySeal(mark.object_keys(key))
+        count = _convert_buckets(bucket_dir or directory / BUCKETS, [PLAIN], seal, say_progress)
+        if not is_plain and not count:
+            raise MaintenanceError(f"{path} is encrypted already; `hashrange rekey` changes that.")
 
 
-def decrypt(path: str, key: bytes, say_progress: Say) -> None:
-    """Make an encrypted data directory plain; secrets in it stay sealed under the key."""
+def decrypt(path: str, key: bytes, say_progress: Say, bucket_dir: Path | None = None) -> None:
+    """Make an encrypted data directory and its buckets plain; secrets stay sealed under the key."""
     mark = read_mark(Path(path))
-    if mark is None or not mark.pages:
+    if mark is None:
         raise MaintenanceError(f"{path} is not encrypted.")
     with _locked(path, key, accepts_interrupted=True) as directory:
+        seal = KeySeal(mark.object_keys(key))
+        count = _convert_buckets(bucket_dir or directory / BUCKETS, [seal], PLAIN, say_progress)
+        if not mark.pages:
+            if not count:
+                raise MaintenanceError(f"{path} is not encrypted.")
+            return
         page_key = _page_key(directory, key)
         if page_key is None:
             # Interrupted just before its end, or an encryption was: either way it is plain.
@@ -163,15 +203,52 @@ def decrypt(path: str, key: bytes, say_progress: Say) -> None:
             _rewrite(directory, key, mark, (page_key, None), say_progress)
 
 
-def rekey(path: str, key: bytes, new_key: bytes, *, pages: bool, say_progress: Say) -> None:
-    """Change the key of a data directory; with `pages`, encrypt all of its pages anew as well."""
+def rekey(
+    path: str,
+    key: bytes,
+    new_key: bytes,
+    *,
+    pages: bool,
+    say_progress: Say,
+    bucket_dir: Path | None = None,
+) -> None:
+    """Change the key of a data directory; with `pages`, encrypt all of its data anew as well."""
     is_marked = read_mark(Path(path)) is not None
     with _locked(path, key if is_marked else None) as directory:
         mark = (read_mark(directory) or make_mark(key, key)).rekeyed(key, new_key)
         write_mark(directory, mark)
         page_key = _page_key(directory, new_key)
-        if pages and page_key is not None:
-            _rewrite(directory, new_key, mark, (page_key, make_page_key()), say_progress)
+        if not pages or page_key is None:
+            return
+        old, new = mark.object_keys(new_key), os.urandom(KEY_BYTES)
+        mark = mark.with_objects(new_key, [new, *old])
+        _rewrite(directory, new_key, mark, (page_key, make_page_key()), say_progress)
+        folder = bucket_dir or directory / BUCKETS
+        _convert_buckets(folder, [KeySeal(old)], KeySeal([new]), say_progress)
+
+
+def _convert_buckets(folder: Path, old: Sequence[Seal], new: Seal, say_progress: Say) -> int:
+    """Write the files of buckets anew; return how many there were, and raise if some are left."""
+    written = 0
+    due_at = monotonic() + _PROGRESS_SECONDS
+
+    def report(size: int) -> None:
+        nonlocal written, due_at
+        written += size
+        if monotonic() >= due_at:
+            due_at = monotonic() + _PROGRESS_SECONDS
+            say_progress(f"{written >> 20} MB of objects written")
+
+    conversion = FolderConversion(folder, old, new, report)
+    conversion.run()
+    for subject in conversion.unreadable:
+        say_progress(f"{subject} cannot be read; it was left as it is")
+    if conversion.unreadable:
+        raise MaintenanceError(
+            f"{len(conversion.unreadable)} files in {folder} cannot be read. Bring them back from "
+            "a copy or delete them, and run it again."
+        )
+    return conversion.written
 
 
 def describe_key(key: bytes) -> str:
@@ -221,8 +298,11 @@ def _open_engine(directory: Path, key: bytes | None) -> Engine:
 
 
 def _inspect(directory: Path, key: bytes | None, progress: _Progress) -> Inspection:
-    page_key = open_encryption(directory / DATABASE_NAME, key).page_key
-    return Inspection(directory, progress, page_key)
+    return Inspection(directory, progress, _page_key_of(directory, key))
+
+
+def _page_key_of(directory: Path, key: bytes | None) -> PageKey | None:
+    return open_encryption(directory / DATABASE_NAME, key).page_key
 
 
 @contextlib.contextmanager

@@ -30,6 +30,8 @@ class Kind(Enum):
 
     TEXT = "text"
     PATH = "path"
+    # A path, or a place in an S3 service such as s3://bucket/prefix, which stays a text.
+    PLACE = "place"
     COUNT = "number"
     SECONDS = "seconds"
     SWITCH = "switch"
@@ -66,8 +68,9 @@ OPTIONS: Final = (
     Option("data-dir", Kind.PATH, "directory the data is kept in; made if it is not there"),
     Option(
         "backup-dir",
-        Kind.PATH,
-        "directory of backups of tables, best on another disk; beside the data if it is not set",
+        Kind.PLACE,
+        "directory of backups of tables, best on another disk, or s3://BUCKET/PREFIX; beside the "
+        "data if it is not set",
     ),
     Option("in-memory", Kind.SWITCH, "keep everything in memory and nothing on disk"),
     Option(
@@ -188,6 +191,12 @@ OPTIONS: Final = (
         "directory that stands for S3 buckets, for exports and imports; beside the data if not set",
     ),
     Option(
+        "plain-buckets",
+        Kind.SWITCH,
+        "do not encrypt the files of bucket-dir, for other programs to read, although there is a "
+        "key",
+    ),
+    Option(
         "s3-endpoint",
         Kind.TEXT,
         "address of an S3 service for exports and imports, in place of the directory of buckets",
@@ -223,7 +232,7 @@ OPTIONS: Final = (
     Option(
         "otlp-endpoint",
         Kind.TEXT,
-        "OpenTelemetry collector that gets a span for each request, such as http://127.0.0.1:4318",
+        "OpenTelemetry collector that gets spans and metrics, such as http://127.0.0.1:4318",
     ),
     Option(
         "slow-request-ms",

@@ -15,6 +15,7 @@ nonce  := number of the chunk (11 bytes), 1 for the last chunk and 0 for the oth
 
 The key of a stream is HMAC-SHA-256 of purpose and salt under the server's key, so a nonce never
 meets the same key twice. The subject, such as a file name, is the associated data of every chunk.
+Chunks have a fixed size, so one in the middle opens without those before it (`ChunkOpener`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import binascii
 import hmac
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 STREAM_MAGIC: Final = b"HRS1"
 KEY_BYTES: Final = 32
 _SALT_BYTES: Final = 16
-_HEADER_BYTES: Final = len(STREAM_MAGIC) + _SALT_BYTES
-_CHUNK_BYTES: Final = 1 << 16
+STREAM_HEADER_BYTES: Final = len(STREAM_MAGIC) + _SALT_BYTES
+CHUNK_BYTES: Final = 1 << 16
+"""The content of every chunk of a stream but the last."""
 _TAG_BYTES: Final = 16
-_SEALED_CHUNK_BYTES: Final = _CHUNK_BYTES + _TAG_BYTES
+SEALED_CHUNK_BYTES: Final = CHUNK_BYTES + _TAG_BYTES
 _NUMBER_BYTES: Final = 11
 _NONCE_BYTES: Final = 12
 
@@ -100,9 +103,9 @@ class StreamSealer:
         self._held += content
         sealed = [self._take_header()]
         # The last chunk is marked, so a full one is kept until more has come.
-        while len(self._held) > _CHUNK_BYTES:
-            sealed.append(self._seal(bytes(self._held[:_CHUNK_BYTES]), is_last=False))
-            del self._held[:_CHUNK_BYTES]
+        while len(self._held) > CHUNK_BYTES:
+            sealed.append(self._seal(bytes(self._held[:CHUNK_BYTES]), is_last=False))
+            del self._held[:CHUNK_BYTES]
         return b"".join(sealed)
 
     def finish(self) -> bytes:
@@ -124,51 +127,65 @@ class StreamOpener:
     """Opens one stream: what `update` and then `finish` return, in order, is what was sealed."""
 
     def __init__(self, key: bytes, purpose: str, subject: str) -> None:
-        self._key = key
-        self._purpose = purpose
-        self._subject = subject.encode()
-        self._opening: AESGCM | None = None
+        self._make_opener = partial(ChunkOpener, key, purpose, subject)
+        self._opener: ChunkOpener | None = None
         self._number = 0
         self._held = bytearray()
 
     def update(self, sealed: bytes) -> bytes:
         """Take the next sealed bytes; return the content of the chunks that are complete."""
         self._held += sealed
-        if self._opening is None:
-            if len(self._held) < _HEADER_BYTES:
+        if self._opener is None:
+            if len(self._held) < STREAM_HEADER_BYTES:
                 return b""
-            self._opening = self._read_header()
+            self._opener = self._make_opener(bytes(self._held[:STREAM_HEADER_BYTES]))
+            del self._held[:STREAM_HEADER_BYTES]
         content = []
-        while len(self._held) > _SEALED_CHUNK_BYTES:
-            chunk = bytes(self._held[:_SEALED_CHUNK_BYTES])
-            content.append(self._open(self._opening, chunk, is_last=False))
-            del self._held[:_SEALED_CHUNK_BYTES]
+        while len(self._held) > SEALED_CHUNK_BYTES:
+            chunk = bytes(self._held[:SEALED_CHUNK_BYTES])
+            content.append(self._opener.open(self._number, chunk, is_last=False))
+            self._number += 1
+            del self._held[:SEALED_CHUNK_BYTES]
         return b"".join(content)
 
     def finish(self) -> bytes:
         """Return the rest of the content; raise if the sealed stream does not end here."""
-        if self._opening is None:
+        if self._opener is None:
             raise SealError("the sealed stream is cut short")
-        return self._open(self._opening, bytes(self._held), is_last=True)
+        return self._opener.open(self._number, bytes(self._held), is_last=True)
 
-    def _read_header(self) -> AESGCM:
-        header = bytes(self._held[:_HEADER_BYTES])
-        if not header.startswith(STREAM_MAGIC):
+
+@final
+class ChunkOpener:
+    """Opens single chunks of one stream, in any order."""
+
+    def __init__(self, key: bytes, purpose: str, subject: str, header: bytes) -> None:
+        if len(header) != STREAM_HEADER_BYTES or not header.startswith(STREAM_MAGIC):
             raise SealError("this is not a sealed stream")
-        del self._held[:_HEADER_BYTES]
-        return _cipher(self._key, self._purpose, header[len(STREAM_MAGIC) :])
+        self._cipher = _cipher(key, purpose, header[len(STREAM_MAGIC) :])
+        self._subject = subject.encode()
 
-    def _open(self, cipher: AESGCM, chunk: bytes, *, is_last: bool) -> bytes:
+    def open(self, number: int, sealed: bytes, *, is_last: bool) -> bytes:
+        """Return the content of a chunk; raise unless it has this number and is the last or not."""
         from cryptography.exceptions import InvalidTag
 
-        nonce = _nonce(self._number, is_last=is_last)
-        self._number += 1
         try:
-            return cipher.decrypt(nonce, chunk, self._subject)
+            return self._cipher.decrypt(_nonce(number, is_last=is_last), sealed, self._subject)
         except (InvalidTag, ValueError):
             raise SealError(
                 "the sealed stream is damaged, cut short, or sealed with another key"
             ) from None
+
+
+def count_chunks(sealed_bytes: int) -> int:
+    """Return the number of chunks of a sealed stream of this length."""
+    return max(1, -(-(sealed_bytes - STREAM_HEADER_BYTES) // SEALED_CHUNK_BYTES))
+
+
+def content_bytes(sealed_bytes: int) -> int:
+    """Return the length of the content of a sealed stream of this length, 0 if it is too short."""
+    overhead = STREAM_HEADER_BYTES + count_chunks(sealed_bytes) * _TAG_BYTES
+    return max(0, sealed_bytes - overhead)
 
 
 def seal_stream(

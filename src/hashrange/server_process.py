@@ -20,6 +20,10 @@ from hashrange.app.application import Application
 from hashrange.app.engines import StartError
 from hashrange.wire.http.listener import SharedListener
 
+if sys.platform != "win32":
+    # Here, and not where it is used, so that it is loaded once for all workers.
+    import uvloop
+
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 # How long the event loop may keep the interpreter from the thread that commits. With the usual 5 ms
 # a finished commit waits until the loop has nothing left to do: 6 to 10 % fewer puts.
@@ -32,8 +36,6 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     """Return the fastest event loop that can watch the listening socket."""
     if sys.platform == "win32":
         return asyncio.SelectorEventLoop()
-    import uvloop
-
     return uvloop.new_event_loop()
 
 
@@ -104,9 +106,9 @@ def calm_collector() -> None:
 
     A request is hundreds of small containers and hardly ever a cycle.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+    gc.enable()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -116,7 +118,9 @@ def bind(host: str, port: int) -> socket.socket:
         # A name such as localhost has both kinds of address; clients try the older kind always.
         family, kind, protocol, _, address = min(found, key=lambda entry: entry[0])
         listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows this option would let two programs listen on one port.
+        if sys.platform != "win32":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen()
     except OSError as error:

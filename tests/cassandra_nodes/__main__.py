@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from tests.cassandra_nodes.configuration import Nodes
-from tests.cassandra_nodes.node import Node, NodeError, all_nodes, drop_namespaces
+from tests.cassandra_nodes.links import NETWORK, cut, drop_namespaces, heal
+from tests.cassandra_nodes.node import Node, NodeError, all_nodes
 from tests.cassandra_nodes.starting import say, start
 
 
@@ -40,7 +41,7 @@ def main() -> None:
 def run(given: argparse.Namespace) -> None:
     """Do what the command line says."""
     if given.verb == "start":
-        network = "10.77.0." if given.namespaces else given.network
+        network = NETWORK if given.namespaces else given.network
         start(
             Nodes(given.count, network, given.heap, given.commitlog_sync, given.namespaces),
         )
@@ -59,8 +60,10 @@ def run(given: argparse.Namespace) -> None:
         node.wait()
     elif given.verb in ("kill", "pause", "resume"):
         getattr(Node(given.number), given.verb)()
+    elif not Node(given.number).nodes.namespaces:
+        raise NodeError("links can be cut only between namespaces: start with --namespaces")
     else:
-        Node(given.number).cut(is_cut=given.verb == "cut")
+        (cut if given.verb == "cut" else heal)(given.number)
 
 
 main()

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.cassandra_nodes.certificates import STORE_PASSWORD, write_certificates
+
 _YAML: Final = """\
 cluster_name: hashrange
 storage_compatibility_mode: NONE
@@ -66,8 +68,7 @@ native_transport_max_threads: 8
 concurrent_compactors: 1
 compaction_throughput: 16MiB/s
 auto_snapshot: false
-authenticator: AllowAllAuthenticator
-authorizer: AllowAllAuthorizer
+{security}
 role_manager: CassandraRoleManager
 hinted_handoff_enabled: true
 cas_contention_timeout: 2s
@@ -85,6 +86,21 @@ _LOGBACK: Final = """\
 </appender>
 <root level="INFO"><appender-ref ref="F"/></root></configuration>
 """
+
+_OPEN: Final = """\
+authenticator: AllowAllAuthenticator
+authorizer: AllowAllAuthorizer"""
+
+# The first user of such a node is cassandra, with the password cassandra.
+_SECURED: Final = """\
+authenticator: PasswordAuthenticator
+authorizer: CassandraAuthorizer
+client_encryption_options:
+  enabled: true
+  optional: false
+  keystore: {folder}/conf/node.p12
+  keystore_password: {password}
+  store_type: PKCS12"""
 
 _WINDOWS: Final = {
     "group": "commitlog_sync_group_window: 2ms",
@@ -104,10 +120,19 @@ class Nodes:
     commitlog_sync: str = "group"
     # Each node has a network namespace of its own, whose link can be cut; needs root.
     namespaces: bool = False
+    # The clock of each node can be set while it runs; needs a C compiler.
+    clocks: bool = False
+    # Clients have to use TLS and a password.
+    secured: bool = False
 
     def address(self, number: int) -> str:
         """Return the address of a node."""
         return f"{self.network}{number}"
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of all nodes."""
+        return [self.address(number) for number in range(1, self.count + 1)]
 
     def jmx_port(self, number: int) -> int:
         """Return the port for management, which is one of this machine, not of an address."""
@@ -119,6 +144,7 @@ def write_files(folder: Path, number: int, nodes: Nodes) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("conf", "data", "log"):
         (folder / name).mkdir(parents=True)
+    secured = _SECURED.format(folder=folder, password=STORE_PASSWORD)
     text = _YAML.format(
         token=-(2**63) + (number - 1) * (2**64 // nodes.count),
         seed=nodes.address(1),
@@ -126,7 +152,10 @@ def write_files(folder: Path, number: int, nodes: Nodes) -> None:
         data=folder / "data",
         commitlog_sync=nodes.commitlog_sync,
         commitlog_window=_WINDOWS[nodes.commitlog_sync],
+        security=secured if nodes.secured else _OPEN,
     )
+    if nodes.secured:
+        write_certificates(folder / "conf")
     (folder / "conf/cassandra.yaml").write_text(text)
     (folder / "conf/logback.xml").write_text(_LOGBACK.format(log=folder / "log"))
     (folder / "conf/cassandra-rackdc.properties").write_text("dc=datacenter1\nrack=rack1\n")

@@ -1,4 +1,4 @@
-"""One Cassandra node as a process: start, kill, pause, and cut it off."""
+"""One Cassandra node as a process: start, kill and pause it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import time
 from pathlib import Path
 from typing import Final, final
 
+from tests.cassandra_nodes.clocks import clock_environment, set_clock
 from tests.cassandra_nodes.configuration import Nodes, read_nodes, write_files
+from tests.cassandra_nodes.links import namespace
 
 ROOT: Final = Path(__file__).resolve().parents[2] / ".cassandra"
 """Where jars and data are."""
+
+CLOCK: Final = ROOT / "clock.so"
+"""The library of `clocks`, once it is built."""
 
 _HERE: Final = Path(__file__).resolve().parent
 _PORT: Final = 9042
@@ -35,11 +40,6 @@ def fetch_jars() -> None:
     made.rename(ROOT / "lib")
 
 
-def run_quietly(*command: str) -> None:
-    """Run a command that may fail because its work is done already."""
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 @final
 class Node:
     """A node of the cluster under ROOT."""
@@ -47,6 +47,8 @@ class Node:
     def __init__(self, number: int) -> None:
         self.number = number
         self.folder = ROOT / "run" / f"node{number}"
+        # How far the clock of the process is from the machine's; see `clocks`.
+        self.clock = self.folder / "clock"
 
     @property
     def nodes(self) -> Nodes:
@@ -59,6 +61,7 @@ class Node:
     def prepare(self, nodes: Nodes) -> None:
         """Make an empty node."""
         write_files(self.folder, self.number, nodes)
+        set_clock(self.clock, 0)
 
     def start(self) -> None:
         """Start the process; `wait` tells when it serves."""
@@ -70,15 +73,19 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd=self.folder,
+                env=os.environ | self._environment(),
             )
         (self.folder / "pid").write_text(str(process.pid))
 
+    def _environment(self) -> dict[str, str]:
+        return clock_environment(CLOCK, self.clock) if self.nodes.clocks else {}
+
     def _command(self) -> list[str]:
         folder, nodes = self.folder, self.nodes
-        inside = ["ip", "netns", "exec", f"cass{self.number}"] if nodes.namespaces else []
+        inside = ["ip", "netns", "exec", namespace(self.number)] if nodes.namespaces else []
         return [
             *inside,
-            *("nice", "-n", "10", "java", f"-Xms{nodes.heap}", f"-Xmx{nodes.heap}"),
+            *("java", f"-Xms{nodes.heap}", f"-Xmx{nodes.heap}"),
             *("-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=384m", "-Xss256k"),
             *("-XX:ActiveProcessorCount=2", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError"),
             *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=96m"),
@@ -157,34 +164,6 @@ class Node:
             if line.startswith("VmRSS"):
                 return int(line.split()[1]) // 1024
         return 0
-
-    def cut(self, *, is_cut: bool) -> None:
-        """Take the link of the node's namespace down, or up again."""
-        if not self.nodes.namespaces:
-            raise NodeError("links can be cut only between namespaces: start with --namespaces")
-        run_quietly("ip", "link", "set", f"cassv{self.number}", "down" if is_cut else "up")
-
-
-def make_namespaces(count: int) -> None:
-    """Make a bridge and a namespace per node, at 10.77.0.x; needs root."""
-    run_quietly("ip", "link", "add", "cassbr", "type", "bridge")
-    run_quietly("ip", "addr", "add", "10.77.0.254/24", "dev", "cassbr")
-    run_quietly("ip", "link", "set", "cassbr", "up")
-    for i in range(1, count + 1):
-        run_quietly("ip", "netns", "add", f"cass{i}")
-        pair = ["type", "veth", "peer", "name", "eth0", "netns", f"cass{i}"]
-        run_quietly("ip", "link", "add", f"cassv{i}", *pair)
-        run_quietly("ip", "link", "set", f"cassv{i}", "master", "cassbr", "up")
-        run_quietly("ip", "-n", f"cass{i}", "addr", "add", f"10.77.0.{i}/24", "dev", "eth0")
-        for link in ("eth0", "lo"):
-            run_quietly("ip", "-n", f"cass{i}", "link", "set", link, "up")
-
-
-def drop_namespaces() -> None:
-    """Remove what `make_namespaces` made."""
-    for i in range(1, 10):
-        run_quietly("ip", "netns", "del", f"cass{i}")
-    run_quietly("ip", "link", "del", "cassbr")
 
 
 def all_nodes() -> list[Node]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
+from tests.cassandra_nodes.clocks import build_clock
 from tests.cassandra_nodes.configuration import Nodes
-from tests.cassandra_nodes.node import Node, all_nodes, fetch_jars, make_namespaces
+from tests.cassandra_nodes.links import make_namespaces
+from tests.cassandra_nodes.node import CLOCK, Node, all_nodes, fetch_jars
 
 _KNOWN_SECONDS_MAX = 60.0
 
@@ -24,6 +26,8 @@ def start(nodes: Nodes) -> None:
         node.stop()
     if nodes.namespaces:
         make_namespaces(nodes.count)
+    if nodes.clocks:
+        build_clock(CLOCK.parent)
     began = time.monotonic()
     for number in range(1, nodes.count + 1):
         node = Node(number)
@@ -31,14 +35,16 @@ def start(nodes: Nodes) -> None:
         node.start()
         node.wait()
         say(f"node {number} at {node.address}: up after {time.monotonic() - began:.0f} s")
-    _wait_until_known([nodes.address(number) for number in range(1, nodes.count + 1)])
+    if not nodes.secured:
+        wait_until_known(nodes)
 
 
-def _wait_until_known(addresses: list[str]) -> None:
+def wait_until_known(nodes: Nodes) -> None:
     """Wait until every node knows all others and takes them for living, as gossip tells it."""
     from cassandra.cluster import Cluster, NoHostAvailable
     from cassandra.policies import WhiteListRoundRobinPolicy
 
+    addresses = nodes.addresses
     deadline = time.monotonic() + _KNOWN_SECONDS_MAX
     for address in addresses:
         while True:

@@ -2,8 +2,8 @@
 
 The contract of engines, then the conformance suite (items, PartiQL, streams, time to live,
 transactions) against a server. Arguments: the number of nodes (1), then arguments for pytest. With
-three nodes it is a short version of the suites, and a minute in which nodes are killed and paused.
-Without Java or Maven it says so and does nothing.
+three nodes it is a short version of the suites; with one, logging in to a node with TLS and
+passwords is tried as well. Without Java or Maven it says so and does nothing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from collections.abc import Sequence
 
 from tests.cassandra_nodes.configuration import Nodes
 from tests.cassandra_nodes.node import all_nodes
+from tests.cassandra_nodes.serving import serving
 from tests.cassandra_nodes.starting import say, start
-from tests.harness.server import free_port, running
 
 NETWORK = "127.31.0."
 CONTRACT = ["contract", "fences", "numbers", "leases", "cassandra"]
 SHORT = ["batches", "index_keys", "partiql_groups", "streams", "time_to_live", "transactions"]
-SURVIVAL_SECONDS = "60"
 
 
 def run(module: str, *arguments: str) -> int:
@@ -32,22 +31,17 @@ def run(module: str, *arguments: str) -> int:
 def main(count: int, arguments: Sequence[str]) -> int:
     nodes = Nodes(count, NETWORK)
     start(nodes)
-    points = [nodes.address(number) for number in range(1, count + 1)]
+    points = nodes.addresses
     is_short = count >= 3
     suites = [f"tests/conformance/test_{name}.py" for name in SHORT]
     try:
         contract = [f"tests/engine/test_{name}.py" for name in CONTRACT]
         failed = run("pytest", *contract, f"--cassandra={','.join(points)}", *arguments)
-        port = free_port()
-        replication = ["--replication", str(min(count, 3)), "--table-shards", "4"]
-        command = [sys.executable, "-m", "hashrange", "serve", "--engine", "cassandra"]
-        command += ["--contact-points", points[0], *replication, "--port", str(port)]
-        with running(command, port) as url:
+        with serving(nodes) as url:
             chosen = suites if is_short else ["tests/conformance"]
             failed = run("pytest", *chosen, f"--url={url}", *arguments) or failed
-        if is_short:
-            survival = (",".join(points), SURVIVAL_SECONDS)
-            failed = run("tests.cassandra_nodes.survival", *survival) or failed
+        if not is_short:
+            failed = run("tests.cassandra_nodes.secured") or failed
     finally:
         for node in all_nodes():
             node.stop()

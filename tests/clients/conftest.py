@@ -16,7 +16,14 @@ EXAMPLES = pathlib.Path(os.environ.get("HASHRANGE_SEEDS") or REPOSITORY.parent /
 
 
 # What is run only when asked for with --with-NAME, because it has to be installed first.
-TOOLS = {"npm": "npm and its registry", "go": "Go and its proxy", "java": "Java and Maven"}
+TOOLS = {
+    "npm": "npm and its registry",
+    "go": "Go and its proxy",
+    "java": "Java and Maven",
+    "cli": "many calls of the AWS CLI, a second each",
+    "prometheus": "prometheus and promtool",
+    "more": "uv, npm, Go and their indexes",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +36,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unwanted = {name for name in TOOLS if not config.getoption(f"--with-{name}", default=False)}
     if not EXAMPLES.is_dir():
         unwanted.add("examples")
-    left_out = [item for item in items if unwanted.intersection(item.keywords)]
+    # Markers, and not keywords, to which the names of folders belong as well.
+    left_out = [
+        item for item in items if unwanted.intersection(mark.name for mark in item.iter_markers())
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

@@ -3,7 +3,7 @@
 An example is found by a phrase it contains. What it takes for granted (a table, a variable) is
 written before it and what it must have done is checked after it, in one program of its own.
 
-Not run: examples about S3, CloudWatch, contributor insights and global tables; an example whose
+Not run: examples about CloudWatch, contributor insights and global tables; an example whose
 key schema is left out; and one that hands boto3 a float, which boto3 itself refuses.
 """
 
@@ -100,6 +100,24 @@ users_list = [{"user_id": f"u{n}"} for n in range(60)]
         after="""
 assert response["Responses"]["users"] == [{"user_id": {"S": "user-123"}}]
 assert users_table.scan()["Count"] == 61
+""",
+    )
+
+
+def test_a_large_file_goes_to_a_bucket_and_its_key_to_a_table(run, tmp_path):
+    (tmp_path / "report.pdf").write_bytes(b"%PDF" * (5 << 20))
+    run(
+        f"""
+table("documents", "document_id")
+boto3.client("s3").create_bucket(Bucket="files")
+workspace_id, document_id, bucket_name = "w1", "d1", "files"
+local_file_path, file_size = {str(tmp_path / "report.pdf")!r}, 20 << 20
+""",
+        "# Store large file in S3",
+        after="""
+(item,) = documents_table.scan()["Items"]
+head = s3.head_object(Bucket=item["s3_bucket"], Key=item["s3_key"])
+assert head["ContentLength"] == item["file_size"] == file_size
 """,
     )
 

@@ -24,7 +24,7 @@ def aws(environment):
     def run(*arguments):
         command = [sys.executable, "-m", "awscli", *arguments, "--output", "json"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
+        return json.loads(done.stdout or "{}") if done.returncode == 0 else done.stderr.strip()
 
     return run
 
@@ -40,15 +40,42 @@ def test_the_cli_lists_no_metrics_and_is_refused_what_is_not_served(aws):
     assert "InvalidAction" in aws("iam", "list-server-certificates")
 
 
-@pytest.mark.npm
-def test_the_sdk_for_javascript(tool_directory, environment):
-    home = tool_directory("javascript-sdk-3-neighbours")
+def test_the_cli_measures_and_watches(aws):
+    where = ("--namespace", "Cli", "--metric-name", "Sales")
+    aws("cloudwatch", "put-metric-data", *where, "--value", "2.5", "--dimensions", "Store=a")
+    (listed,) = aws("cloudwatch", "list-metrics", "--namespace", "Cli")["Metrics"]
+    assert listed["Dimensions"] == [{"Name": "Store", "Value": "a"}]
+    rules = ("--statistic", "Sum", "--period", "60", "--evaluation-periods", "1")
+    limit = ("--threshold", "9", "--comparison-operator", "GreaterThanThreshold")
+    aws("cloudwatch", "put-metric-alarm", "--alarm-name", "cli", *where, *rules, *limit)
+    state = ("--state-value", "ALARM", "--state-reason", "a test")
+    aws("cloudwatch", "set-alarm-state", "--alarm-name", "cli", *state)
+    (alarm,) = aws("cloudwatch", "describe-alarms", "--alarm-names", "cli")["MetricAlarms"]
+    assert (alarm["AlarmName"], alarm["Threshold"]) == ("cli", 9.0)
+
+
+def node_project(home, packages):
+    """Have packages of npm in a directory."""
     if not (home / "complete").exists():
         (home / "package.json").write_text('{"private": true}')
         flags = ["--no-audit", "--no-fund", "--no-package-lock", "--silent"]
-        subprocess.run(["npm", "install", *flags, *PACKAGES], cwd=home, check=True)
+        subprocess.run(["npm", "install", *flags, *packages], cwd=home, check=True)
         (home / "complete").touch()
+    return home
+
+
+@pytest.mark.npm
+def test_the_sdk_for_javascript(tool_directory, environment):
+    home = node_project(tool_directory("javascript-sdk-3-neighbours"), PACKAGES)
     script = shutil.copy(HERE / "neighbours.mjs", home)
+    expect_success(["node", "--no-warnings", script], home, environment)
+
+
+@pytest.mark.npm
+def test_the_sdk_for_javascript_uploads_streams_and_large_files(tool_directory, environment):
+    packages = ("@aws-sdk/client-s3@3.1164.0", "@aws-sdk/lib-storage@3.1164.0")
+    home = node_project(tool_directory("javascript-sdk-3-s3"), packages)
+    script = shutil.copy(HERE / "uploads.mjs", home)
     expect_success(["node", "--no-warnings", script], home, environment)
 
 
@@ -81,12 +108,7 @@ def expect_success(command, home, environment):
 
 @pytest.mark.npm
 def test_the_cost_optimizer_of_the_design_standards(tool_directory, environment, url):
-    home = tool_directory("javascript-sdk-2")
-    if not (home / "complete").exists():
-        (home / "package.json").write_text('{"private": true}')
-        flags = ["--no-audit", "--no-fund", "--no-package-lock", "--silent"]
-        subprocess.run(["npm", "install", *flags, "aws-sdk@2"], cwd=home, check=True)
-        (home / "complete").touch()
+    home = node_project(tool_directory("javascript-sdk-2"), ["aws-sdk@2"])
     options = {
         "endpoint_url": url,
         "region_name": "us-east-1",

@@ -18,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from tests.cassandra_nodes.serving import server_on
 from tests.conformance.suite_differences import EXPECTED
-from tests.harness import server
 
 
 def arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -29,6 +29,12 @@ def arguments() -> tuple[argparse.Namespace, list[str]]:
     )  # fmt: skip
     parser.add_argument("checkout", type=pathlib.Path, nargs="?", help="directory of the suite")
     parser.add_argument("--url", help="a running server (default: start one)")
+    parser.add_argument(
+        "--engine",
+        choices=("memory", "cassandra"),
+        default="memory",
+        help="of the server that is started; cassandra starts a node, too (Java 17, Maven)",
+    )
     options, rest = parser.parse_known_args()
     if options.checkout is None:
         parser.error(
@@ -113,7 +119,7 @@ def main() -> int:
     checkout = options.checkout.resolve()
     install(checkout)
     with contextlib.ExitStack() as stack:
-        url = options.url or stack.enter_context(server.hashrange())
+        url = options.url or stack.enter_context(server_on(options.engine))
         found = run_suite(checkout, url, rest)
     show_folders(found)
     return judge(found)

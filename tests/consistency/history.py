@@ -68,9 +68,13 @@ class History:
             operation.refusal = reply.error
         if operation.outcome != UNKNOWN:
             operation.returned = time.monotonic_ns()
+        self.add(operation)
+        return reply
+
+    def add(self, operation: Operation) -> None:
+        """Note an operation whose times and outcome are known already."""
         with self._lock:
             self.operations.append(operation)
-        return reply
 
     def count(self, outcome: str) -> int:
         """Return how many operations had an outcome."""
@@ -83,5 +87,7 @@ def outcome_of(reply: Reply) -> str:
         return OK
     if reply.error in _NOTHING_HAPPENED:
         return REFUSED
+    if reply.error == "TransactionInProgressException":
+        return UNKNOWN  # the first request with this token is still under way
     assert reply.status >= 500, f"a workload sent a bad request: {reply.error}: {reply.message}"
     return UNKNOWN

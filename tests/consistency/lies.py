@@ -84,3 +84,27 @@ class Liar:
             return None
         self._caller.call(operation, request)
         return None
+
+    def _forgotten_token(self, operation: str, request: dict[str, Any]) -> Reply | None:
+        """Carry out a transaction as if its client token had never been seen."""
+        if operation != "TransactWriteItems" or not self._is_time():
+            return None
+        self._caller.call(operation, {"TransactItems": request["TransactItems"]})
+        return None
+
+    def _premature_expiry(self, operation: str, request: dict[str, Any]) -> Reply | None:
+        """Delete an item as expired right after it was renewed."""
+        if operation != "UpdateItem" or not self._is_time():
+            return None
+        reply = self._caller.call(operation, request)
+        self._caller.call("DeleteItem", {name: request[name] for name in ("TableName", "Key")})
+        return reply
+
+    def _kept_items(self, operation: str, request: dict[str, Any]) -> Reply | None:
+        """Have an item of an earlier table in a table that is made again."""
+        if operation != "CreateTable":
+            return None
+        reply = self._caller.call(operation, request)
+        item = {"pk": {"S": "old"}, "group": {"S": "old"}}
+        self._caller.call("PutItem", {"TableName": request["TableName"], "Item": item})
+        return reply

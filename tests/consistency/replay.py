@@ -13,15 +13,15 @@ Send = Callable[[str, dict[str, Any]], Any]
 """Sends a request to DynamoDB Streams and returns the answer."""
 
 
-def check_index(connection: Connection) -> list[str]:
-    """Return the items in which the global index differs from the table."""
+def check_index(connection: Connection, name: str = INDEX) -> list[str]:
+    """Return the items in which a global index differs from the table."""
     table = _by_key(connection.pages("Scan", TableName=TABLE, ConsistentRead=True))
-    index = _by_key(connection.pages("Scan", TableName=TABLE, IndexName=INDEX))
-    indexed = {name: item for name, item in table.items() if "group" in item}
+    index = _by_key(connection.pages("Scan", TableName=TABLE, IndexName=name))
+    indexed = {key: item for key, item in table.items() if "group" in item}
     return [
-        f"{name} differs in the index"
-        for name in indexed.keys() | index.keys()
-        if indexed.get(name) != index.get(name)
+        f"{key} differs in the index {name}"
+        for key in indexed.keys() | index.keys()
+        if indexed.get(key) != index.get(key)
     ]
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 
+from tests.cassandra_nodes.serving import server_on
 from tests.differential import explained, local
 from tests.differential.run import ROUND_REQUESTS, Report, Run
 from tests.harness import server
@@ -19,6 +20,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", help="send only this operation")
     parser.add_argument("--url", help="a running Hashrange (default: start one in memory)")
     parser.add_argument("--local-url", help="a running DynamoDB Local (default: start one)")
+    parser.add_argument(
+        "--engine",
+        choices=("memory", "cassandra"),
+        default="memory",
+        help="of the Hashrange that is started; on cassandra it is compared with one in memory",
+    )
     parser.add_argument("--json", help="write the findings to this file as well")
     parser.add_argument("--limit", type=int, default=60, help="findings to print (default 60)")
     return parser.parse_args()
@@ -45,8 +52,10 @@ def main() -> int:
     options = arguments()
     seed = options.seed or f"{time.time_ns():x}"
     with contextlib.ExitStack() as stack:
-        local_url = options.local_url or stack.enter_context(local.dynamodb_local())
-        url = options.url or stack.enter_context(server.hashrange())
+        # Another engine has to answer like the embedded ones do, whatever DynamoDB Local says.
+        peer = local.dynamodb_local if options.engine == "memory" else server.hashrange
+        local_url = options.local_url or stack.enter_context(peer())
+        url = options.url or stack.enter_context(server_on(options.engine))
         run = Run(Endpoint(local_url), Endpoint(url), seed, options.only)
         sys.stdout.write(f"seed {seed}\n")
         sent = 0

@@ -36,6 +36,7 @@ def plain(
     tallies: Sequence[tuple[str, int, int]] = (),
     raises: Sequence[Fence] = (),
     announced: bool = False,
+    unhurried: bool = False,
     fences: Sequence[Fence] = (),
     outcome: object = None,
 ) -> Write:
@@ -54,6 +55,7 @@ def plain(
         changes.tallies.extend(tallies)
         changes.fences.extend(raises)
         changes.is_announced = announced
+        changes.is_unhurried = unhurried
         return changes
 
     named: list[Any] = [

@@ -10,12 +10,14 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from hashrange.engine.base import EVENTUAL, STRONG, Changes, Engine, RowKey
 from hashrange.engine.cassandra import group_commit
 from hashrange.engine.cassandra.engine import CassandraEngine
+from hashrange.engine.cassandra.row_reads import RowReads
 from hashrange.engine.cassandra.shard_state import was_applied
 from hashrange.errors import EngineError, StaleVersionError
 from tests.engine.decisions import Write, increment, plain, put
@@ -35,7 +37,7 @@ def opening(request: pytest.FixtureRequest) -> Opening:
             pytest.skip("a real cluster has no seeds")
         prefix = f"x{uuid.uuid4().hex[:12]}"
         return lambda: cassandra_engine(points, prefix)
-    return PlayedCassandra(request.param, no_answer=0.2).engine
+    return PlayedCassandra(request.param, no_answer=0.2, uneven=0.3).engine
 
 
 @contextlib.asynccontextmanager
@@ -58,6 +60,81 @@ async def test_processes_lose_no_update_and_make_none_twice(opening: Opening) ->
         told = await asyncio.gather(*(work(engine) for engine in engines for _ in range(2)))
         assert sorted(int(str(n)) for lane in told for n in lane) == list(range(1, 49))
         assert await rows_of(engines[0]) == [(b"m", b"48"), (b"n", b"48")]
+
+
+async def increment_three_rows(opening: Opening) -> bool:
+    """Have three processes increment rows of one shard in turns; tell whether none was lost."""
+    async with processes(opening, 3) as engines:
+        await engines[0].write(plain(creates=["t"]))
+        keys = (b"a", b"b", b"c")
+
+        async def work(engine: Engine, first: int) -> None:
+            for n in range(first, first + 12):
+                await engine.write(increment("t", keys[n % 3]))
+
+        await asyncio.gather(*(work(engine, n) for n, engine in enumerate(engines)))
+        return await rows_of(engines[0]) == [(key, b"12") for key in keys]
+
+
+async def follow_appends(opening: Opening) -> list[int]:
+    """Have one process read what two others append; return the numbers of the rows."""
+    async with processes(opening, 3) as engines:
+        await engines[0].write(plain(creates=["t"]))
+
+        async def append(engine: Engine) -> None:
+            for _ in range(15):
+                await engine.write(plain(appends=[("t", b"", b"v")]))
+
+        async def follow() -> list[int]:
+            found: list[int] = []
+            writing = [asyncio.create_task(append(engine)) for engine in engines[:2]]
+            while True:
+                has_ended = all(task.done() for task in writing)
+                lower = (found[-1] + 1 if found else 0).to_bytes(8, "big")
+                rows, _ = await engines[2].range(
+                    "t",
+                    0,
+                    lower,
+                    b"\xff" * 9,
+                    reverse=False,
+                    rows_max=5,
+                    bytes_max=1 << 20,
+                    consistency=STRONG,
+                )
+                found += [int.from_bytes(key, "big") for key, _ in rows]
+                if has_ended and not rows:
+                    return found
+
+        return await follow()
+
+
+async def test_steps_on_other_rows_hide_no_update(opening: Opening) -> None:
+    """A view that shows a step shows all steps before it, also those that were made meanwhile."""
+    assert await increment_three_rows(opening)
+
+
+async def test_a_reader_that_sees_a_row_has_seen_all_rows_appended_before(
+    opening: Opening,
+) -> None:
+    seen = await follow_appends(opening)
+    assert seen == list(range(seen[0], seen[0] + 30))
+
+
+async def test_reads_with_gaps_between_steps_would_lose_updates_and_rows(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The planted fault: whatever replicas answer counts."""
+    if request.config.getoption("--cassandra"):
+        pytest.skip("a real cluster reads unevenly when it likes")
+
+    async def ask_once(self: RowReads, place: object, ask: Any, newest_step: object) -> Any:
+        return await ask()
+
+    monkeypatch.setattr(RowReads, "whole", ask_once)
+    clusters = [PlayedCassandra(seed, uneven=0.3) for seed in SEEDS]
+    assert not all([await increment_three_rows(cluster.engine) for cluster in clusters])
+    clusters = [PlayedCassandra(seed, uneven=0.3) for seed in SEEDS]
+    assert any([len(await follow_appends(cluster.engine)) < 30 for cluster in clusters])
 
 
 async def test_deciding_again_before_a_lost_batch_is_settled_would_repeat_writes(
@@ -219,6 +296,27 @@ async def test_conditions_that_fail_are_answered_from_a_current_view(opening: Op
         assert await second.write(Write(decide, [("t", 0, b"k")])) == b"1"
         await first.write(put("t", b"k", b"2"))
         assert await second.write(Write(decide, [("t", 0, b"k")])) == b"2"
+
+
+async def test_rows_are_seen_while_changes_are_announced(opening: Opening) -> None:
+    """Announcements have the lists of stores read again, also in the middle of a decision."""
+    async with processes(opening, 1) as (engine,):
+        await engine.write(plain(creates=["t", "u"], puts=[("t", b"k", b"1")]))
+        seen: list[object] = []
+
+        async def announce() -> None:
+            while len(seen) < 40:
+                await engine.write(plain(puts=[("u", b"k", b"")], announced=True))
+
+        def tell(rows: Sequence[bytes | None]) -> Changes:
+            return Changes(rows[0])
+
+        async def look() -> None:
+            while len(seen) < 40:
+                seen.append(await engine.write(Write(tell, [("t", 0, b"k")])))
+
+        await asyncio.gather(announce(), announce(), look())
+        assert set(seen) == {b"1"}
 
 
 async def test_reads_asked_at_once_share_statements(opening: Opening) -> None:

@@ -242,6 +242,10 @@ async def test_only_a_quick_disk_is_waited_for_on_the_event_loop(
     recorder.syncing_threads.clear()
     await engine.write(plain(puts=[("t", b"large", b"x" * 1_000_000)]))
     assert recorder.syncing_threads == {"hashrange-commit"}
+    # So does what no client waits for.
+    recorder.syncing_threads.clear()
+    await engine.write(plain(puts=[("t", b"k", b"y")], unhurried=True))
+    assert recorder.syncing_threads == {"hashrange-commit"}
     await engine.close()
     lock.release()
 

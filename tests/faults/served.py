@@ -65,17 +65,15 @@ def check_file(directory: Path, key: bytes | None = None) -> None:
     connection.close()
 
 
-class Served:
-    """A data directory and the server that runs on it."""
+class ServerProcess:
+    """A server that can be killed and started again on the same port."""
 
-    def __init__(
-        self, directory: Path, *flags: str, command: Sequence[str] = ("-m", "hashrange")
-    ) -> None:
-        self.directory = directory
+    def __init__(self, *flags: str, command: Sequence[str] = ("-m", "hashrange")) -> None:
         self.port = free_port()
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
-        flags = ("serve", "--port", str(self.port), "--data-dir", str(directory), *flags)
-        self._command = [sys.executable, *command, *flags]
+        self._command = [sys.executable, *command, "serve", "--port", str(self.port), *flags]
+        # Besides the environment of this process.
+        self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -92,6 +90,7 @@ class Served:
             stdout=self.log,
             stderr=self.log,
             start_new_session=True,
+            env=os.environ | self.environment,
         )
         eventually(
             lambda: self.messages().count(_GREETING) > greetings or self.has_ended(),
@@ -142,6 +141,16 @@ class Served:
         if self._process is not None:
             self.kill()
         self.log.close()
+
+
+class Served(ServerProcess):
+    """A data directory and the server that runs on it."""
+
+    def __init__(
+        self, directory: Path, *flags: str, command: Sequence[str] = ("-m", "hashrange")
+    ) -> None:
+        super().__init__("--data-dir", str(directory), *flags, command=command)
+        self.directory = directory
 
 
 class Connection:

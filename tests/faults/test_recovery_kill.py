@@ -26,7 +26,7 @@ TABLE = "pairs"
 _COMMAND = (
     "-c",
     "from hashrange.services import restores, table_backups;"
-    "restores.CHUNK_ROWS = 7; restores._CHUNKS_PER_SAVE = 2; table_backups._PART_BYTES = 20_000;"
+    "restores.CHUNK_ROWS = 7; restores._ROWS_PER_SAVE = 14; table_backups._PART_BYTES = 20_000;"
     "from hashrange.cli.main import main; main()",
 )
 

@@ -15,10 +15,13 @@ import pytest
 from tests.faults.served import HEADERS, Connection, Served, eventually
 
 CONNECTIONS = int(os.environ.get("HASHRANGE_STRANGERS", "40"))
+# Of those whose requests take the server long.
+COSTLY_CONNECTIONS = int(os.environ.get("HASHRANGE_STRANGERS", "16"))
 MEGABYTES = int(os.environ.get("HASHRANGE_STRANGERS_MB", "4"))
 MEMORY_BYTES_MAX = 300 << 20
 POLITE_CALLS = 40
 LARGE_ITEMS = 42
+DENSE_ITEMS = 4
 
 Feed = Callable[[socket.socket], None]
 
@@ -40,6 +43,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     for number in range(LARGE_ITEMS):
         item = {"id": {"S": f"large{number}"}, "text": text}
         connection.result("PutItem", TableName="table", Item=item)
+    dense = {"L": [{"N": "1"}] * 100_000}
+    for number in range(DENSE_ITEMS):
+        key = {"S": f"dense{number}"}
+        connection.result("PutItem", TableName="table", Item={"id": key, "values": dense})
     connection.close()
     yield served
     assert served.stop() == 0
@@ -83,6 +90,45 @@ def send_dense_items(stranger: socket.socket) -> None:
     stranger.recv(65536)
 
 
+def update_large_items(stranger: socket.socket) -> None:
+    """Change many large items in one transaction."""
+    update = {
+        "TableName": "table",
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+    keys = [{"id": {"S": f"large{number}"}} for number in range(LARGE_ITEMS)]
+    ask(
+        stranger,
+        "TransactWriteItems",
+        TransactItems=[{"Update": {**update, "Key": key}} for key in keys],
+    )
+
+
+def filter_dense_items(stranger: socket.socket) -> None:
+    """Read pages that have to be decoded."""
+    ask(
+        stranger,
+        "Scan",
+        TableName="table",
+        FilterExpression="attribute_exists(id)",
+        ProjectionExpression="id",
+    )
+
+
+def get_dense_items(stranger: socket.socket) -> None:
+    """Read parts of items of very many values together."""
+    get = {"TableName": "table", "ProjectionExpression": "id"}
+    keys = [{"id": {"S": f"dense{number}"}} for number in range(DENSE_ITEMS)]
+    ask(stranger, "TransactGetItems", TransactItems=[{"Get": {**get, "Key": key}} for key in keys])
+
+
+def ask(stranger: socket.socket, operation: str, **request: object) -> None:
+    body = json.dumps(request).encode()
+    stranger.sendall(head_of(operation, f"Content-Length: {len(body)}") + body)
+    stranger.recv(65536)
+
+
 def peak_bytes(worker: int) -> int:
     """Return the most memory a process had since the last call of `forget_peak`."""
     status = Path(f"/proc/{worker}/status").read_text()
@@ -95,12 +141,25 @@ def forget_peak(worker: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "feed", [send_tiny_chunks, send_half_bodies, read_nothing, send_dense_items]
+    ("feed", "connections"),
+    [
+        (send_tiny_chunks, CONNECTIONS),
+        (send_half_bodies, CONNECTIONS),
+        (read_nothing, CONNECTIONS),
+        (send_dense_items, COSTLY_CONNECTIONS),
+        (update_large_items, COSTLY_CONNECTIONS),
+        (filter_dense_items, COSTLY_CONNECTIONS),
+        (get_dense_items, COSTLY_CONNECTIONS),
+    ],
 )
-def test_strangers_do_not_fill_the_memory_nor_disturb_others(served: Served, feed: Feed) -> None:
+def test_strangers_do_not_fill_the_memory_nor_disturb_others(
+    served: Served, feed: Feed, connections: int
+) -> None:
     worker = (served.workers() or [served.process.pid])[0]
     forget_peak(worker)
-    strangers = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(CONNECTIONS)]
+    descriptors = Path(f"/proc/{worker}/fd")
+    before = len(list(descriptors.iterdir()))
+    strangers = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(connections)]
 
     def run(stranger: socket.socket) -> None:
         stranger.settimeout(30)
@@ -119,8 +178,10 @@ def test_strangers_do_not_fill_the_memory_nor_disturb_others(served: Served, fee
     for thread in threads:
         thread.join(60)
     peak = peak_bytes(worker)
+
     for each in strangers:
         each.close()
-    descriptors = Path(f"/proc/{worker}/fd")
-    eventually(lambda: len(list(descriptors.iterdir())) < CONNECTIONS, "their connections close")
+    eventually(
+        lambda: len(list(descriptors.iterdir())) < before + connections, "their connections close"
+    )
     assert peak < MEMORY_BYTES_MAX, f"{peak >> 20} MB"

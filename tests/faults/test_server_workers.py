@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ ADDS_PER_CLIENT = 60
 TRANSFERS_PER_CLIENT = 40
 ACCOUNTS = 8
 BALANCE = 10
+HOT_UNITS = 100
+HOT_PUTS = 12
 BURST = 300  # seconds of unused capacity that a table keeps
 TABLES = int(os.environ.get("HASHRANGE_CATALOG_ROUNDS", "40"))
 
@@ -103,6 +106,34 @@ def test_workers_share_the_capacity_of_a_table(clients: list[Connection]) -> Non
     seconds = time.monotonic() - began
     # Beyond burst and rate, only what is under way at the same time may be admitted.
     assert BURST <= admitted <= BURST + seconds + CLIENTS
+
+
+def write_hot_item(client: Connection) -> int:
+    """Write one large item again and again; return how often it was admitted."""
+    item = {"id": {"S": "hot"}, "text": {"S": "x" * 1000 * HOT_UNITS}}
+    replies = [client.call("PutItem", {"TableName": "hot", "Item": item}) for _ in range(HOT_PUTS)]
+    errors = {reply.error for reply in replies if reply.status != 200}
+    assert errors <= {"ThrottlingException"}
+    return sum(reply.status == 200 for reply in replies)
+
+
+def test_workers_share_the_ceiling_of_a_key_range(tmp_path: Path) -> None:
+    flags = ("--workers", str(WORKERS), "--log-level", "error", "--capacity", "aws")
+    served = Served(tmp_path / "data", *flags)
+    served.start()
+    clients = [Connection(served.port) for _ in range(CLIENTS)]
+    try:
+        clients[0].result("CreateTable", TableName="hot", **KEYS)
+        began = time.monotonic()
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            admitted = sum(pool.map(write_hot_item, clients))
+        seconds = time.monotonic() - began
+        # A key range serves 1,000 units a second, and what is under way at the same time.
+        assert 1 <= admitted <= (1 + seconds) * 1000 / HOT_UNITS + CLIENTS
+    finally:
+        for client in clients:
+            client.close()
+        served.close()
 
 
 def test_a_change_of_a_table_is_seen_by_all_workers_at_once(clients: list[Connection]) -> None:

@@ -19,7 +19,7 @@ import pytest
 from tests.faults.served import Connection, Served, check_file, eventually
 
 KILLS = int(os.environ.get("HASHRANGE_TRANSFER_KILLS", "1"))
-ITEMS = 6_000 * KILLS
+ITEMS = min(6_000 * KILLS, 200_000)
 OVER = ("COMPLETED", "COMPLETED_WITH_ERRORS", "FAILED", "CANCELLED")
 DEFINITION: dict[str, Any] = {
     "AttributeDefinitions": [

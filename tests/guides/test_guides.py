@@ -29,6 +29,7 @@ FLAGS = {
     "audit": ("--auth",),
     "triggers": ("--allow-functions",),
     "capacity": ("--capacity", "provisioned"),
+    "faults": ("--faults",),
 }
 # Packages that the tests of this project do not install.
 NEEDS = {"from-moto": "moto"}
@@ -89,7 +90,7 @@ def test_the_code_of_a_page_runs(page, server, tmp_path):
         env=environment_of(server, tmp_path),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
 

@@ -9,12 +9,14 @@ from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.api.scope import IN_PROCESS, Caller
 from hashrange.app.database import Database
 from hashrange.clock import VirtualClock
+from hashrange.engine.base import Engine
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.policies.documents import Kind, compile_policy
 from hashrange.policies.evaluation import Grants
 from hashrange.policies.principals import Principal
 from hashrange.wire.stages import Stages
 from tests.harness.calls import STREAMS, json_request
+from tests.harness.identities import key_store
 
 ACCOUNT = "111111111111"
 REGION = "us-east-1"
@@ -53,11 +55,15 @@ def deny(action: Any = "*", resource: Any = "*", **members: Any) -> dict[str, An
 class GuardedSite:
     """A database with a table of games, and its principal."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, engine: Engine | None = None) -> None:
         self.gate = Gate()
-        stages = Stages(authenticator=self.gate, authoriser=PolicyAuthoriser())
+        engine = engine or MemoryEngine()
+        self.keys = key_store(engine)
+        stages = Stages(authenticator=self.gate, authoriser=PolicyAuthoriser(None, self.keys))
         self.clock = VirtualClock()
-        self.database = Database(MemoryEngine(), self.clock, stages=stages, is_shared=True)
+        self.database = Database(
+            engine, self.clock, stages=stages, is_shared=True, keyring=self.keys
+        )
         self.stream = ""
         self.peer = IN_PROCESS
 
@@ -97,15 +103,22 @@ class GuardedSite:
         self.call("PutItem", TableName="games", Item={**KEY, "score": {"N": "7"}})
 
     def iterator(self) -> str:
-        """Return an iterator of the stream."""
-        described = self.call("DescribeStream", StreamArn=self.stream)
-        found = self.call(
-            "GetShardIterator",
-            StreamArn=self.stream,
-            ShardId=described["StreamDescription"]["Shards"][0]["ShardId"],
-            ShardIteratorType="TRIM_HORIZON",
-        )
-        return str(found["ShardIterator"])
+        """Return an iterator of a shard of the stream."""
+        return self.iterators()[0]
+
+    def iterators(self) -> list[str]:
+        """Return iterators of all shards of the stream."""
+        described = self.call("DescribeStream", StreamArn=self.stream)["StreamDescription"]
+        found = [
+            self.call(
+                "GetShardIterator",
+                StreamArn=self.stream,
+                ShardId=shard["ShardId"],
+                ShardIteratorType="TRIM_HORIZON",
+            )
+            for shard in described["Shards"]
+        ]
+        return [str(answer["ShardIterator"]) for answer in found]
 
 
 def games() -> dict[str, Any]:

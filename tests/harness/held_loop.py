@@ -11,31 +11,43 @@ from typing import Any, final
 
 @final
 class Holds:
-    """The CPU seconds of the longest callback, and of all together."""
+    """The CPU seconds of each callback."""
 
     def __init__(self) -> None:
-        self.longest_seconds = 0.0
-        self.total_seconds = 0.0
+        self.seconds: list[float] = []
 
-    def note(self, seconds: float) -> None:
-        """Count one callback."""
-        self.total_seconds += seconds
-        self.longest_seconds = max(self.longest_seconds, seconds)
+    @property
+    def longest_seconds(self) -> float:
+        return max(self.seconds, default=0.0)
+
+    @property
+    def total_seconds(self) -> float:
+        return sum(self.seconds)
+
+    def share_below(self, seconds: float) -> float:
+        """Return which part of the time that callbacks took was taken by shorter ones."""
+        return sum(each for each in self.seconds if each < seconds) / self.total_seconds
 
 
 @contextlib.contextmanager
-def held_loop() -> Iterator[Holds]:
-    """Measure the callbacks of all asyncio loops (not uvloop) in this process."""
+def held_loop(left_out: tuple[type, ...] = ()) -> Iterator[Holds]:
+    """Measure the callbacks of all asyncio loops (not uvloop) in this process.
+
+    Methods of objects of the classes that are `left_out` do not count.
+    """
     holds = Holds()
     handle_class: Any = asyncio.Handle
     run = handle_class._run
 
     def timed(handle: asyncio.Handle) -> None:
+        callback = getattr(handle, "_callback", None)  # None once it is cancelled
         before = time.thread_time()
         try:
             run(handle)
         finally:
-            holds.note(time.thread_time() - before)
+            seconds = time.thread_time() - before
+            if not isinstance(getattr(callback, "__self__", None), left_out):
+                holds.seconds.append(seconds)
 
     handle_class._run = timed
     try:

@@ -2,7 +2,9 @@
 
 One copy of the data, so that everything is at a quorum at once. Conditional statements lose
 requests and answers, and requests that were thought lost arrive late, as from a coordinator that
-was paused. All of it comes from a seed.
+was paused. A quorum read may ask its replicas one after the other: the first before some steps are
+made, the second after them, when it has got the last of these steps and misses the others. All of
+it comes from a seed.
 """
 
 from __future__ import annotations
@@ -12,14 +14,17 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hashrange.engine.cassandra.counts import Counts
 from hashrange.engine.cassandra.engine import CassandraEngine
 from hashrange.engine.cassandra.link import NoAnswer, Rows
 from hashrange.engine.cassandra.schema import Statements
-from hashrange.engine.cassandra.session import CONDITIONAL
+from hashrange.engine.cassandra.session import CONDITIONAL, ONE
+from hashrange.engine.counts import Counts
 
 Values = tuple[Any, ...]
 ALWAYS = 1 << 62
+# How long a replica may be behind another, in turns of the event loop.
+_TURNS_MAX = 200
+_UNEVEN = ("read_keys", "read_up", "read_down")
 
 
 class Prepared:
@@ -46,9 +51,13 @@ NAMES = {prepared.text: name for name, prepared in vars(STATEMENTS).items()}
 class PlayedCassandra:
     """The tables of one cluster; several engines may share them."""
 
-    def __init__(self, seed: int = 0, no_answer: float = 0.0) -> None:
+    def __init__(self, seed: int = 0, no_answer: float = 0.0, uneven: float = 0.0) -> None:
         self.random = random.Random(seed)
         self.no_answer = no_answer
+        # How often replicas are read one after the other.
+        self.uneven = uneven
+        # The rows of the last step of each shard.
+        self.last_steps: dict[tuple[str, int], set[tuple[int, bytes]]] = {}
         self.partitions: dict[tuple[str, int], dict[tuple[int, bytes], tuple[Any, int, int]]] = {}
         self.spaces: dict[str, tuple[bytes, int]] = {}
         self.leases: dict[str, bytes] = {}
@@ -69,9 +78,31 @@ class PlayedCassandra:
                     return [(False,)]
         answers: Rows = []
         for text, values in statements:
+            self._note(NAMES[text], values)
             act: Callable[..., Rows] = getattr(self, "do_" + NAMES[text])
             answers += act(*values)
         return answers
+
+    def _note(self, name: str, values: Values) -> None:
+        """Take note of the rows of a step, which begins with its head."""
+        if name == "move_head":
+            self.last_steps[values[2:4]] = {(0, b"\x00")}
+        elif name in ("put", "delete"):
+            self.last_steps.setdefault(values[:2], set()).add(values[2:4])
+
+    def rows_unevenly(self, before: Rows, name: str, values: Values) -> Rows:
+        """Return what was found before, with the rows of the last step as they are now."""
+        last = self.last_steps.get(values[:2], set())
+        now: Rows = getattr(self, "do_" + name)(*values)
+        if name == "read_keys":
+            return [row for row in before if row[:2] not in last] + [
+                row for row in now if row[:2] in last
+            ]
+        keys = {key for store, key in last if store == values[2]}
+        rows = [row for row in before if row[0] not in keys] + [
+            row for row in now if row[0] in keys
+        ]
+        return sorted(rows, reverse=name == "read_down")[: values[-1]]
 
     def partition(self, space: str, shard: int) -> dict[tuple[int, bytes], tuple[Any, int, int]]:
         return self.partitions.setdefault((space, shard), {})
@@ -85,7 +116,7 @@ class PlayedCassandra:
     ) -> Rows:
         rows = sorted(self.partition(space, shard).items())
         found = [
-            (key, row[0])
+            (key, *row[:2])
             for (number, key), row in rows
             if number == store and lower <= key < upper and row[0] is not None
         ]
@@ -133,6 +164,9 @@ class PlayedCassandra:
             return [(False,)]
         self.spaces[space] = (stores, n)
         return [(True,)]
+
+    def do_read_lease(self, name: str) -> Rows:
+        return [(self.leases[name],)] if name in self.leases else []
 
     def do_take_lease(self, name: str, holder: bytes, _seconds: int) -> Rows:
         return [(self.leases.setdefault(name, holder) == holder,)]
@@ -184,6 +218,11 @@ class PlayedLink:
         if profile != CONDITIONAL or cluster.random.random() >= cluster.no_answer:
             rows = cluster.carry_out(batch)
             await asyncio.sleep(0)
+            name, values = NAMES[batch[0][0]], batch[0][1]
+            if name in _UNEVEN and profile != ONE and cluster.random.random() < cluster.uneven:
+                for _ in range(cluster.random.randrange(_TURNS_MAX)):
+                    await asyncio.sleep(0)
+                rows = cluster.rows_unevenly(rows, name, values)
             return rows
         fate = cluster.random.choice(("request lost", "answer lost", "late"))
         if fate == "answer lost":

@@ -85,7 +85,8 @@ def code(call, **parameters):
 
 
 def files_show(directory: Path, word: str) -> bool:
-    return any(word.encode() in file.read_bytes() for file in directory.iterdir())
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return any(word.encode() in file.read_bytes() for file in files)
 
 
 def read_stream(clients, name):

@@ -154,7 +154,7 @@ def test_units_agree_in_answers_cloudwatch_and_prometheus():
         assert all(units > 0 for units in load.units.values())
 
 
-def test_insights_count_reads_once_and_writes_three_times():
+def test_insights_agree_with_answers_cloudwatch_and_prometheus():
     with serve() as server:
         dynamodb, cloudwatch = server.client(), server.client("cloudwatch")
         dynamodb.create_table(**TABLE)
@@ -171,6 +171,9 @@ def test_insights_count_reads_once_and_writes_three_times():
             Period=60,
         )
         assert report["KeyLabels"] == ["a"]
+        assert cloudwatch_units(cloudwatch, now) == load.units
+        assert prometheus_units(server.endpoint_url) == load.units
+        # Reads count once and writes three times.
         assert report["AggregateValue"] == load.units["Read", ""] + 3 * load.units["Write", ""]
         weights = [entry["ApproximateAggregateValue"] for entry in report["Contributors"]]
         assert sum(weights) == report["AggregateValue"]

@@ -143,6 +143,51 @@ def test_compose_keeps_data_on_a_named_volume(service):
     assert place == final_stage()["VOLUME"]
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    return yaml.safe_load((ROOT / "deploy" / "compose-cluster.yaml").read_text())["services"]
+
+
+def test_the_servers_of_a_cluster_get_settings_that_are_understood(cluster):
+    servers = {name: one for name, one in cluster.items() if name.startswith("hashrange")}
+    nodes = sorted(set(cluster) - set(servers))
+    assert (len(servers), len(nodes)) == (2, 3)
+    image = {k: v for k, v in image_environment().items() if k.startswith("HASHRANGE_")}
+    for server in servers.values():
+        assert set(server["environment"]) <= VARIABLES
+        settings = load_settings({}, image | server["environment"])
+        assert settings.is_clustered
+        assert sorted(settings.contact_points) == nodes
+        assert settings.replication <= len(nodes)
+        assert server["build"]["args"]["EXTRAS"] == "[cassandra]"
+        assert (ROOT / "deploy" / server["build"]["context"] / "Dockerfile").is_file()
+        assert all(one["condition"] == "service_healthy" for one in server["depends_on"].values())
+        assert sorted(server["depends_on"]) == nodes
+    published = [port for server in servers.values() for port in server["ports"]]
+    assert published == ["127.0.0.1:8000:8000", "127.0.0.1:8001:8000"]
+
+
+def test_the_nodes_of_a_cluster_are_set_up_as_the_guide_asks(cluster, tmp_path):
+    configuration = tmp_path / "cassandra.yaml"
+    configuration.write_text(
+        "commitlog_sync: periodic\ncommitlog_sync_period: 10000ms\ncommitlog_segment_size: 32MiB\n"
+    )
+    shell, flag, script = cluster["cassandra-1"]["entrypoint"]
+    assert (shell, flag) == ("bash", "-c")
+    changes, _, start = script.replace(
+        "/etc/cassandra/cassandra.yaml", str(configuration)
+    ).partition("exec ")
+    assert start == "docker-entrypoint.sh cassandra -f"
+    subprocess.run(["bash", "-ec", changes + "true"], check=True, timeout=30)
+    settings = yaml.safe_load(configuration.read_text())
+    guide = (ROOT / "docs" / "guides" / "cluster.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)`", guide, re.MULTILINE)
+    assert len(rows) == 4
+    for name, value in rows:
+        assert settings[name] == value, name
+    assert "commitlog_sync_period" not in settings
+
+
 def test_a_stop_has_longer_than_the_server_takes(service, unit):
     longest = Settings().stop_timeout + 5
     assert seconds(service["stop_grace_period"]) > longest

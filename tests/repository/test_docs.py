@@ -109,3 +109,10 @@ def test_every_tool_for_development_is_locked():
     missing = names - locked
     assert not missing, "run make lock"
     assert all(re.match(r"[\w.-]+==[\w.]+( ;|$)", line) for line in lines), "only pinned versions"
+
+
+def test_no_text_installs_hashrange_from_an_index_that_has_it_not():
+    sources = (ROOT / "src" / "hashrange").rglob("*.py")
+    for path in (*DOCUMENTS, *sources):
+        found = re.search(r"(install|add) '?\"?hashrange\b|`hashrange\[", path.read_text())
+        assert not found, f"{path.name}: {found.group()}"

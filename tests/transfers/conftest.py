@@ -20,6 +20,23 @@ WAIT_SECONDS_MAX = 60.0
 _numbers = itertools.count()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--with-judges", action="store_true", help="run what make transfers installs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "judges: needs programs of others, see make transfers")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs programs of others, unless it was asked for."""
+    if config.getoption("--with-judges", default=False):
+        return
+    left_out = [item for item in items if "judges" in item.keywords]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if "judges" not in item.keywords]
+
+
 @dataclass
 class World:
     """A server, its clients, and the folder of its buckets."""

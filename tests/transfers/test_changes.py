@@ -3,12 +3,15 @@
 import gzip
 import json
 import random
+import shutil
+from contextlib import closing
 from typing import Any
 
 import pytest
 from amazon.ion import simpleion
 
 from hashrange.objects.folder import FolderStore
+from hashrange.objects.seals import MAGIC, KeySeal, object_subject
 from hashrange.testing import LocalDynamoDB, local
 from hashrange.transfers.formats.ion_values import ion_to_item
 
@@ -27,6 +30,7 @@ class Place:
         self.client = db.client()
         objects = db._database._database.objects
         assert isinstance(objects, FolderStore)
+        self.objects = objects
         self.root = objects.root / "bucket"
         self.root.mkdir()
         self.client.create_table(
@@ -39,24 +43,37 @@ class Place:
             TableName="games",
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
         )
+        self.client.update_time_to_live(
+            TableName="games",
+            TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"},
+        )
 
     def export(self, **request: Any) -> list[bytes]:
         """Return the lines of an export."""
+        described = self.describe_export(**request)
+        summary = json.loads(self.read(described["ExportManifest"]))
+        files = self.read(summary["manifestFilesS3Key"]).splitlines()
+        return [
+            line
+            for file in files
+            for line in gzip.decompress(self.read(json.loads(file)["dataFileS3Key"])).splitlines()
+        ]
+
+    def read(self, key: str) -> bytes:
+        """Return the content of a file."""
+        subject = object_subject("bucket", key)
+        with closing(self.objects.seal.open(self.root / key, subject)) as content:
+            return content.read(0, content.size)
+
+    def describe_export(self, **request: Any) -> dict[str, Any]:
+        """Export; return the description."""
         described = self.client.export_table_to_point_in_time(
             TableArn=ARN, S3Bucket="bucket", **request
         )["ExportDescription"]
         described = self.client.describe_export(ExportArn=described["ExportArn"])
         described = described["ExportDescription"]
         assert described["ExportStatus"] == "COMPLETED", described
-        summary = json.loads((self.root / described["ExportManifest"]).read_bytes())
-        files = (self.root / summary["manifestFilesS3Key"]).read_bytes().splitlines()
-        return [
-            line
-            for file in files
-            for line in gzip.decompress(
-                (self.root / json.loads(file)["dataFileS3Key"]).read_bytes()
-            ).splitlines()
-        ]
+        return described
 
     def changes(self, begin: float, view: str, form: str = "DYNAMODB_JSON") -> list[bytes]:
         """Return the lines of an incremental export."""
@@ -74,16 +91,31 @@ class Place:
         return {item["k"]["S"]: item for item in self.client.scan(TableName="games")["Items"]}
 
     def write(self, chance: random.Random) -> None:
-        """Put or delete an item at some later moment."""
-        key = {"k": {"S": f"k{chance.randrange(12)}"}}
-        if chance.random() < 0.3:
-            self.client.delete_item(TableName="games", Key=key)
+        """Put, update or delete items, one or two together; some of them will expire."""
+        keys = [{"k": {"S": f"k{number}"}} for number in chance.sample(range(12), 2)]
+        value = {"n": {"N": str(chance.randrange(100))}}
+        act = chance.choice(("put", "put", "update", "delete", "transaction", "expire"))
+        if act == "delete":
+            self.client.delete_item(TableName="games", Key=keys[0])
+        elif act == "update":
+            self.client.update_item(
+                TableName="games",
+                Key=keys[0],
+                UpdateExpression="ADD n :one",
+                ExpressionAttributeValues={":one": {"N": "1"}},
+            )
+        elif act == "transaction":
+            put = {"Put": {"TableName": "games", "Item": keys[0] | value}}
+            delete = {"Delete": {"TableName": "games", "Key": keys[1]}}
+            self.client.transact_write_items(TransactItems=[put, delete])
         else:
-            value = {"n": {"N": str(chance.randrange(100))}}
-            self.client.put_item(TableName="games", Item=key | value)
+            if act == "expire":
+                seconds = chance.randrange(WINDOW_SECONDS)
+                value["until"] = {"N": str(int(self.db.clock.now()) + seconds)}
+            self.client.put_item(TableName="games", Item=keys[0] | value)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_changes_applied_in_order_give_the_table(seed: int) -> None:
     chance = random.Random(seed)
     with local() as db:
@@ -104,9 +136,11 @@ def test_changes_applied_in_order_give_the_table(seed: int) -> None:
             for _ in range(10):
                 place.write(chance)
                 db.clock.advance(chance.randrange(WINDOW_SECONDS // 11))
-            db.clock.set(begin + WINDOW_SECONDS)
+            db.clock.set(begin + WINDOW_SECONDS - 1)
             expected = place.contents()
-            place.write(chance)  # at the end of the window, which belongs to the next one
+            # What happens at the end of a window, an expiry too, belongs to the next one.
+            db.clock.set(begin + WINDOW_SECONDS)
+            place.write(chance)
             for line in map(json.loads, place.changes(begin, "NEW_AND_OLD_IMAGES")):
                 key = line["Keys"]["k"]["S"]
                 assert line.get("OldImage") == before.get(key)
@@ -145,3 +179,25 @@ def test_a_new_image_export_has_no_old_images_and_ion_says_the_same() -> None:
             {name: ion_to_item(struct[name]) for name in ("Keys", "NewImage") if name in struct}
             for struct in structs
         ] == [{n: line[n] for n in ("Keys", "NewImage") if n in line} for line in lines]
+
+
+@pytest.mark.parametrize("form", ["DYNAMODB_JSON", "ION"])
+def test_an_incremental_export_to_a_sealed_folder_says_the_same_and_shows_nothing(
+    form: str,
+) -> None:
+    with local() as db:
+        place = Place(db)
+        begin = db.clock.now()
+        place.client.put_item(TableName="games", Item={"k": {"S": "planted-word"}})
+        db.clock.advance(WINDOW_SECONDS + 1)
+        plain = place.changes(begin, "NEW_IMAGE", form)
+        assert any(b"planted-word" in line for line in plain)
+        shutil.rmtree(place.root)
+        place.root.mkdir()
+        place.objects.seal = KeySeal([bytes(32)])
+        assert place.changes(begin, "NEW_IMAGE", form) == plain
+        files = [path for path in place.root.rglob("*") if path.is_file()]
+        contents = [path for path in files if ".hashrange" not in path.parts]
+        assert len(contents) >= 4
+        assert all(path.read_bytes().startswith(MAGIC) for path in contents)
+        assert not any(b"games" in path.read_bytes() for path in files)

@@ -135,7 +135,7 @@ def test_presigned_addresses_work(s3: Any, bucket: str) -> None:
 
 
 def test_the_aws_cli_copies_files(world: World, bucket: str, tmp_path: Path) -> None:
-    (tmp_path / "up.bin").write_bytes(os.urandom(9 << 20))
+    (tmp_path / "up.bin").write_bytes(os.urandom(1 << 20) * 17)
     environment = {
         **os.environ,
         "AWS_ENDPOINT_URL": world.url,
@@ -153,3 +153,23 @@ def test_the_aws_cli_copies_files(world: World, bucket: str, tmp_path: Path) -> 
 def test_buckets_are_folders(world: World, s3: Any, bucket: str) -> None:
     s3.put_object(Bucket=bucket, Key="x/y.txt", Body=b"content")
     assert (world.buckets / bucket / "x" / "y.txt").read_bytes() == b"content"
+
+
+def test_uploads_and_parts_are_listed_in_pages(s3: Any, bucket: str) -> None:
+    ids = [
+        s3.create_multipart_upload(Bucket=bucket, Key=key)["UploadId"] for key in ("x", "y", "x")
+    ]
+    pages = s3.get_paginator("list_multipart_uploads").paginate(
+        Bucket=bucket, PaginationConfig={"PageSize": 1}
+    )
+    found = [(entry["Key"], entry["UploadId"]) for page in pages for entry in page["Uploads"]]
+    assert found == [("x", ids[0]), ("x", ids[2]), ("y", ids[1])]
+    upload = {"Bucket": bucket, "Key": "y", "UploadId": ids[1]}
+    for number in (1, 2, 5):
+        s3.upload_part(**upload, PartNumber=number, Body=b"part")
+    parts = s3.get_paginator("list_parts").paginate(**upload, PaginationConfig={"PageSize": 2})
+    assert [part["PartNumber"] for page in parts for part in page["Parts"]] == [1, 2, 5]
+    for key, id in found:
+        s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=id)
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=bucket)
+    assert code_of(s3.list_multipart_uploads, Bucket=bucket, Delimiter="/") == "NotImplemented"

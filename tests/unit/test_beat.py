@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hashrange import beat
-from hashrange.beat import BEAT_SECONDS, Attention, next_beat, rest, seconds_to_beat
+from hashrange.beat import BEAT_SECONDS, CALM_SECONDS, Attention, next_beat, rest, seconds_to_beat
 
 
 @pytest.fixture(params=[0.0, 0.001, 0.1, 0.2, 1000.249])
@@ -14,11 +14,14 @@ def now(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("seconds", [BEAT_SECONDS, 1.0, 5.0])
-def test_a_rest_ends_on_a_beat(now, seconds):
+@pytest.mark.parametrize(
+    ("seconds", "beat_seconds"),
+    [(BEAT_SECONDS, BEAT_SECONDS), (0.5, BEAT_SECONDS), (1.0, CALM_SECONDS), (5.0, CALM_SECONDS)],
+)
+def test_a_rest_ends_on_a_beat_and_a_longer_one_on_a_slower_beat(now, seconds, beat_seconds):
     ends_at = next_beat(seconds)
-    assert ends_at % BEAT_SECONDS == 0
-    assert abs(ends_at - now - seconds) <= BEAT_SECONDS / 2
+    assert ends_at % beat_seconds == 0
+    assert abs(ends_at - now - seconds) <= beat_seconds / 2
 
 
 def test_a_loop_that_wakes_up_late_misses_no_beat(monkeypatch):
@@ -40,7 +43,18 @@ def test_sleeping_takes_until_the_beat(monkeypatch):
     monkeypatch.setattr(beat, "monotonic", lambda: 0.1)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(rest(1.0))
-    assert slept == [seconds_to_beat(1.0)] == [pytest.approx(0.9)]
+    assert slept == [seconds_to_beat(1.0)] == [pytest.approx(0.9005)]
+
+
+@pytest.mark.parametrize("fraction", [0.0001, 0.0004, 0.0006, 0.0009])
+def test_loops_that_begin_to_rest_at_different_times_wake_up_in_one_millisecond(
+    monkeypatch, fraction
+):
+    now = 100 + fraction
+    monkeypatch.setattr(beat, "monotonic", lambda: now)
+    # As an event loop does: from the whole millisecond that it is, after whole milliseconds.
+    wakes_at = int(now * 1000) + round(seconds_to_beat(BEAT_SECONDS) * 1000)
+    assert wakes_at == 100_250
 
 
 def test_attention_lasts_for_a_while_after_each_change(monkeypatch):

@@ -73,6 +73,7 @@ def companions(option, folder):
 
 # Settings that make sense only together with others.
 COMPANIONS = {
+    "plain-buckets": {"bucket-dir": "elsewhere"},
     "s3-credentials": {"s3-endpoint": "https://s3.example.com"},
     "tls-cert": {"tls-key": "a.key"},
     "tls-key": {"tls-cert": "a.crt"},
@@ -87,6 +88,7 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         Kind.COUNT: "1",
         Kind.SECONDS: "2.5",
         Kind.PATH: str(tmp_path),
+        Kind.PLACE: str(tmp_path),
         Kind.TEXTS: option.example,
         Kind.TEXT: option.choices[-1] if option.choices else option.example or "127.0.0.9",
     }[option.kind]
@@ -122,6 +124,11 @@ def test_every_option_is_a_setting_that_every_source_can_give(option, tmp_path):
         ({"in-memory": True, "workers": "2"}, "in-memory needs a single worker"),
         ({"in-memory": True, "data-dir": "x"}, "leave out either it or data-dir"),
         ({"realistic": True, "table-delay": "1"}, "leave out either it or table-delay"),
+        ({"plain-buckets": True}, "needs a bucket-dir outside of the data directory"),
+        (
+            {"plain-buckets": True, "data-dir": "a", "bucket-dir": "a/b"},
+            "needs a bucket-dir outside of the data directory",
+        ),
         ({"keyspace": "x"}, "keyspace is for --engine cassandra only"),
         ({"engine": "cassandra"}, "engine cassandra needs contact-points"),
         ({"engine": "cassandra", "data-dir": "x"}, "data-dir says nothing to engine cassandra"),
@@ -205,3 +212,15 @@ def test_functions_are_never_registered_by_strangers_from_other_machines(tmp_pat
     keys.write_text("")
     assert load_settings({**flags, "credentials": str(keys)}, {}).allow_functions
     assert not load_settings({}, {}).allow_functions
+
+
+def test_backups_may_be_in_an_s3_service(tmp_path):
+    flags = {"backup-dir": "s3://archive/prod", "s3-endpoint": "http://127.0.0.1:9000"}
+    assert load_settings(flags, {}).backup_dir == "s3://archive/prod"
+    file = tmp_path / "settings.toml"
+    file.write_text('backup-dir = "s3://archive"\ns3-endpoint = "http://127.0.0.1:9000"\n')
+    assert load_settings({"config": str(file)}, {}).backup_dir == "s3://archive"
+    with pytest.raises(SettingsError, match="give s3-endpoint too"):
+        load_settings({"backup-dir": "s3://archive"}, {})
+    with pytest.raises(SettingsError, match="looks like s3://bucket/prefix"):
+        load_settings({"backup-dir": "s3:archive"}, {})

@@ -223,6 +223,17 @@ def test_an_idle_client_is_dropped(start_server, connect):
     assert client.is_closed()
 
 
+def test_the_first_client_after_a_pause_is_not_idle(start_server, connect):
+    server = start_server(Bounds(idle_seconds=1, header_seconds=1, **QUICK))
+    assert_serves(server, connect)
+    eventually(lambda: server.server._ticker is None)
+    server.server.now -= 3600  # nobody looked at the time for an hour
+    client = connect(server)
+    assert client.call()[0] == 200
+    eventually(lambda: server.server._ticker is not None)
+    assert client.call()[0] == 200
+
+
 def test_a_client_that_waits_for_its_answer_is_not_idle(start_server, connect):
     server = start_server(Bounds(idle_seconds=0.05, **QUICK))
     client = connect(server)

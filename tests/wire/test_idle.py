@@ -1,5 +1,6 @@
 """A server that nobody uses sleeps."""
 
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -20,8 +21,9 @@ def processes(parent: str = "self") -> list[str]:
     """Return the children of a process and theirs."""
     found = []
     for task in Path(f"/proc/{parent}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found += [child, *processes(child)]
+        with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            for child in (task / "children").read_text().split():
+                found += [child, *processes(child)]
     return found
 
 

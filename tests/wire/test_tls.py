@@ -50,6 +50,7 @@ def test_requests_are_answered_and_known_to_have_come_safely(server, connect, pa
         status, _, body = client.call("Echo", b'{"Name":1}')
         assert (status, b'"Name":1' in body) == (200, True)
     assert server.last_peer.is_secure
+    assert server.last_peer.tls == ("TLSv1.3", client.socket.cipher()[0])
     assert server.last_peer.address == "127.0.0.1"
     assert client.socket.version() == "TLSv1.3"
     assert client.socket.selected_alpn_protocol() is None

@@ -3,7 +3,8 @@
 row := JSON object      under kind 0 account 0 region 0 name; names may hold zeros of their own
 
 A change is a decision on the documents it names, so processes that change the same one do not lose
-each other's changes.
+each other's changes. A parcel in the outbox moves the engine's change counter, which tells the
+process that sends parcels to look.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import orjson
 from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
 
 STORE: Final = "monitoring"
+OUTBOX: Final = "outbox"
 _ROWS_MAX: Final = 500
 _BYTES_MAX: Final = 1 << 20
 
@@ -35,12 +37,19 @@ def prefix_of(*parts: str) -> Key:
     return document_key(*parts, "")
 
 
+_PARCELS: Final = prefix_of(OUTBOX)
+
+
 @final
 class Documents:
     """All documents, on an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    def counter(self) -> int:
+        """Return a number that moves when there is a new parcel; it may move without one, too."""
+        return self._engine.counter()
 
     async def get(self, key: Key) -> Document | None:
         """Return a document, None if there is none."""
@@ -102,4 +111,5 @@ class _Change:
                 changes.deletes.append((STORE, 0, key))
             else:
                 changes.puts.append((STORE, 0, key, orjson.dumps(document)))
+                changes.is_announced |= key.startswith(_PARCELS)
         return changes

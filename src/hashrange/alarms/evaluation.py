@@ -30,10 +30,8 @@ from hashrange.alarms.rules import (
 )
 from hashrange.alarms.store import COMPOSITE_ALARM, AlarmStore, World
 from hashrange.clock import Clock
-from hashrange.metrics.math.parser import MathError
-from hashrange.metrics.queries import metric_series, run_queries
 from hashrange.metrics.reader import Metrics
-from hashrange.metrics.series import DYNAMODB
+from hashrange.metrics.series import DYNAMODB, metric_series
 from hashrange.metrics.statistics import find_statistic, percentile_of
 from hashrange.metrics.store import MINUTE
 
@@ -90,10 +88,10 @@ class Evaluator:
 
     async def evaluate(self, world: World, alarm: Document, *, repeats: bool = False) -> None:
         """Evaluate one metric alarm."""
-        try:
-            points, small = await self._points(world, alarm)
-        except MathError:
+        found = await self._points(world, alarm)
+        if found is None:
             return
+        points, small = found
         compare = COMPARISONS[alarm["ComparisonOperator"]]
         threshold = alarm["Threshold"]
         breaches = [None if value is None else compare(value, threshold) for _, value in points]
@@ -117,24 +115,34 @@ class Evaluator:
             await self.evaluate(world, alarm)
         await self.evaluate_composites()
 
-    async def _points(self, world: World, alarm: Document) -> tuple[Points, bool]:
-        """Return the evaluation range, and whether points were left out for too few samples."""
+    async def _points(self, world: World, alarm: Document) -> tuple[Points, bool] | None:
+        """Return the evaluation range, and whether points were left out for too few samples.
+
+        None if the alarm has an expression that yields no time series.
+        """
         period = period_of(alarm)
         step = MINUTE if period >= MINUTE else _SHORT_STEP_SECONDS
         now = int(self._clock.now() - SETTLING_SECONDS)
         end = now - now % step
         start = end - period * (alarm["EvaluationPeriods"] + RANGE_EXTRA_POINTS)
         times = range(start, end, period)
-        if "Metrics" in alarm:
+        if "Metrics" not in alarm:
+            return await self._metric_points(world, alarm, times)
+        # Metric math is loaded when an alarm has some.
+        from hashrange.metrics.math.parser import MathError
+        from hashrange.metrics.queries import run_queries
+
+        try:
             found = await run_queries(
                 self._metrics, world, alarm["Metrics"], (start, end), is_aligned=False
             )
-            chosen = next(q["Id"] for q in alarm["Metrics"] if q.get("ReturnData", True))
-            if len(found[chosen]) != 1:
-                raise MathError("an alarm needs a single time series")
-            values = found[chosen][0].values
-            return [(time, values.get(time)) for time in times], False
-        return await self._metric_points(world, alarm, times)
+        except MathError:
+            return None
+        chosen = next(q["Id"] for q in alarm["Metrics"] if q.get("ReturnData", True))
+        if len(found[chosen]) != 1:
+            return None
+        values = found[chosen][0].values
+        return [(time, values.get(time)) for time in times], False
 
     async def _metric_points(
         self, world: World, alarm: Document, times: range

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import orjson
 
-from hashrange.alarms.documents import Document, Key, document_key
+from hashrange.alarms.documents import OUTBOX, Document, Key, document_key
 
-OUTBOX: Final = "outbox"
 RETRY_SECONDS: Final = 20.0
 ATTEMPTS_MAX: Final = 4
 """The first attempt and three retries, as SNS does by default."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, final
 
 from hashrange.clock import Clock
@@ -94,11 +96,14 @@ class Operation:
 
     The service that lists the operation sets `service`. `run` carries out a request; for operations
     that write, again if the catalog changed under it. `is_read` marks operations that never write.
-    `empty_body` is the body of an answer that says nothing.
+    `empty_body` is the body of an answer that says nothing. `load` brings shape and handler when
+    the operation is first used, see `deferred`.
     """
 
     __slots__ = (
         "_handler",
+        "_load",
+        "_shape",
         "check",
         "check_values",
         "empty_body",
@@ -106,7 +111,6 @@ class Operation:
         "route",
         "run",
         "service",
-        "shape",
     )
 
     service: Service
@@ -114,21 +118,45 @@ class Operation:
     def __init__(
         self,
         name: str,
-        shape: RequestShape,
+        shape: RequestShape | None,
         handler: Handler,
         route: Route | None = None,
         *,
         is_read: bool = False,
         empty_body: bytes = b"{}",
+        load: Callable[[], Operation] | None = None,
     ) -> None:
         self.name = name
-        self.shape = shape
         self.route = route
         self.empty_body = empty_body
-        self.check = shape.check
-        self.check_values = shape.check_values
-        self.run = handler if is_read else self._run_safely
+        self._load = load
+        self._shape = shape
         self._handler = handler
+        self.check: Callable[[Request], None] = self._check_first
+        self.check_values: Callable[[Request], None] = self._check_values_first
+        if shape is not None:
+            self.check = shape.check
+            self.check_values = shape.check_values
+        self.run = handler if is_read else self._run_safely
+
+    @property
+    def shape(self) -> RequestShape:
+        """The shape of its request."""
+        if self._shape is None:
+            assert self._load is not None, "an operation has a shape or loads it"
+            loaded = self._load()
+            self._shape = loaded.shape
+            self.check, self.check_values = loaded.check, loaded.check_values
+            self._handler = loaded._handler
+            self.run = loaded.run
+            self.empty_body = loaded.empty_body
+        return self._shape
+
+    def _check_first(self, request: Request) -> None:
+        self.shape.check(request)
+
+    def _check_values_first(self, request: Request) -> None:
+        self.shape.check_values(request)
 
     async def _run_safely(self, scope: RequestScope, request: Request) -> Response:
         """Carry out a request; repeat it if the catalog changed in the meantime."""
@@ -150,6 +178,23 @@ class Operation:
                 await asyncio.sleep(_STALE_PAUSE_SECONDS)
         scope.forget_attempt()
         return await self._handler(scope, request)
+
+
+def deferred(module: str, *names: str) -> list[Operation]:
+    """Return operations that are loaded from a module's `OPERATIONS` when they are first used.
+
+    Most servers never use most operations: this way they cost no time at the start.
+    """
+    return [Operation(name, None, _never_run, load=partial(_load, module, name)) for name in names]
+
+
+def _load(module: str, name: str) -> Operation:
+    operations: Iterable[Operation] = import_module(module).OPERATIONS
+    return next(operation for operation in operations if operation.name == name)
+
+
+async def _never_run(scope: RequestScope, request: Request) -> Response:
+    raise AssertionError("an operation is checked, and so loaded, before it runs")
 
 
 @final

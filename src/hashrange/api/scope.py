@@ -31,9 +31,20 @@ class Caller:
 
     `world` is account and region: the tables of one world are isolated from those of all others.
     `grants` are the caller's policies; None on a server that has none, where all is allowed.
+    `allowed` is for the authoriser: operations and table names that need no further look, each with
+    the engine's change counter as of which that is so.
     """
 
-    __slots__ = ("access_key", "account", "arn", "grants", "region", "signing_name", "world")
+    __slots__ = (
+        "access_key",
+        "account",
+        "allowed",
+        "arn",
+        "grants",
+        "region",
+        "signing_name",
+        "world",
+    )
 
     def __init__(
         self,
@@ -51,6 +62,7 @@ class Caller:
         self.signing_name = signing_name
         self.world = (account, region)
         self.grants = grants
+        self.allowed: dict[tuple[str, str], int] = {}
 
 
 NOBODY: Final = Caller("", "", "", "", "")
@@ -69,15 +81,24 @@ class Sink(Protocol):
 class Peer:
     """The client's end of a connection: its IP address, and whether the connection uses TLS.
 
-    `sink` takes answers that are sent in pieces; a peer in this process has none.
+    `sink` takes answers that are sent in pieces; a peer in this process has none. `tls` is the
+    version of TLS and the cipher suite, None without TLS.
     """
 
-    __slots__ = ("address", "is_secure", "sink")
+    __slots__ = ("address", "is_secure", "sink", "tls")
 
-    def __init__(self, address: str, *, is_secure: bool, sink: Sink | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        is_secure: bool,
+        sink: Sink | None = None,
+        tls: tuple[str, str] | None = None,
+    ) -> None:
         self.address = address
         self.is_secure = is_secure
         self.sink = sink
+        self.tls = tls
 
 
 IN_PROCESS: Final = Peer("", is_secure=False)
@@ -96,12 +117,15 @@ class RequestScope:
     any type, for requests that were refused before their table was resolved. Sizes are in bytes as
     DynamoDB counts them. `parameters` are those of the request, there once it is decoded.
     `conflicts` names a table for each item that a transaction found locked. `at` is the earlier
-    time at which a request reads, None for the present.
+    time at which a request reads, None for the present, and `between` the interval of the changes
+    that it asks for, None for items. `is_bulky` marks requests with very many values, which are
+    checked off the event loop (see `pauses.off_loop`).
     """
 
     __slots__ = (
         "agent",
         "at",
+        "between",
         "caller",
         "conflicts",
         "consumed",
@@ -110,6 +134,7 @@ class RequestScope:
         "error",
         "examined_bytes",
         "examined_count",
+        "is_bulky",
         "operation",
         "parameters",
         "peer",
@@ -126,7 +151,6 @@ class RequestScope:
         "trace",
     )
 
-    agent: bytes
     context: Context
     ended: float
     operation: str
@@ -134,11 +158,13 @@ class RequestScope:
     service: str
     status: int
 
-    def __init__(self, raw_request_id: bytes, peer: Peer, trace: bytes) -> None:
+    def __init__(self, raw_request_id: bytes, peer: Peer, trace: bytes, agent: bytes = b"") -> None:
         self.started = perf_counter()
+        self.is_bulky = False
         self.raw_request_id = raw_request_id
         self.peer = peer
         self.trace = trace
+        self.agent = agent
         self.caller = NOBODY
         self.resources: list[str] = []
         self.consumed: list[Consumed] = []
@@ -153,6 +179,7 @@ class RequestScope:
         self.throttles: tuple[Throttle, ...] = ()
         self.conflicts: tuple[str, ...] = ()
         self.at: float | None = None
+        self.between: tuple[float, float] | None = None
 
     @property
     def account(self) -> str:
@@ -172,6 +199,11 @@ class RequestScope:
         return self.caller.arn
 
     @property
+    def author(self) -> bytes:
+        """The principal that histories name; empty on a server that verifies no signatures."""
+        return b"" if self.caller.grants is None else self.caller.arn.encode()
+
+    @property
     def request_id(self) -> str:
         return self.raw_request_id.decode()
 
@@ -182,7 +214,7 @@ class RequestScope:
 
     @property
     def user_agent(self) -> str:
-        """The client's program, as it says; there when the recorder sees the scope."""
+        """The client's program, as it says."""
         return self.agent[:_AGENT_BYTES_MAX].decode("latin-1")
 
     @property

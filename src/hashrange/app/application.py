@@ -14,7 +14,7 @@ from hashrange.app.database import Database
 from hashrange.app.engines import StartError, health_of, open_engine
 from hashrange.app.keys import ServerKeys
 from hashrange.app.monitoring import Monitoring
-from hashrange.app.recovery import backup_files
+from hashrange.app.recovery import adoption_services, backup_files
 from hashrange.app.scaling import Scaling
 from hashrange.app.stages import make_identities
 from hashrange.app.transfers import bucket_services, make_folder_store, make_object_store
@@ -131,10 +131,11 @@ class Application:
         opened = open_engine(settings, self._keys.given)
         engine, stages = self._with_faults(opened)
         await self._open_identities(engine)
-        folder = make_folder_store(settings)
-        monitoring = self._monitoring = Monitoring(engine, clock, settings)
+        folder = make_folder_store(settings, self._keys.object_keys())
+        monitoring = self._monitoring = Monitoring(engine, clock, settings, opened)
         audit = self._audit = Audit(settings, engine, clock)
         meters = self._meters = SharedMeters(settings, engine, clock, self._totals)
+        files = backup_files(settings, self._keys.given)
         database = self._database = Database(
             engine,
             clock,
@@ -149,12 +150,13 @@ class Application:
             functions=settings.functions,
             triggers=settings.triggers,
             objects=make_object_store(settings, folder),
-            backup_files=backup_files(settings, self._keys.given),
+            backup_files=files,
         )
+        database.add_services(*adoption_services(settings, engine, files))
         audit.keep(database)
         monitor = monitoring.watch(database, address_of(listener.listening))
         router = self._make_router(database, monitor, bucket_services(settings, folder))
-        router.health = health_of(opened)
+        router.health = monitoring.health(health_of(opened))
         self._server = Server(router, bounds_of(settings), self._certificates)
         self._server.start(listener)
         database.start_services()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from time import monotonic
 from typing import Final, final
 
 from hashrange.beat import rest
@@ -18,8 +19,10 @@ from hashrange.storage.row_totals import RowTotals
 
 _LOGGER: Final = logging.getLogger("hashrange.capacity")
 _pace: Final = LogPace()
-# How often an idle process looks at what others took.
+# How often a process looks at what others took.
 LOOK_SECONDS: Final = 1.0
+# The same where looking is a statement to a cluster, and this process has taken nothing lately.
+_IDLE_LOOK_SECONDS: Final = 5.0
 
 
 @final
@@ -50,8 +53,12 @@ class SharedMeters:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
+        looked_at = -_IDLE_LOOK_SECONDS
         while True:
-            await self.look()
+            is_idle = self._rows is not None and not self._rows.is_changed
+            if not is_idle or monotonic() - looked_at >= _IDLE_LOOK_SECONDS:
+                looked_at = monotonic()
+                await self.look()
             await rest(LOOK_SECONDS)
 
     async def look(self) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, final
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.registry import DYNAMODB, STREAMS
 from hashrange.api.scope import IN_PROCESS, Caller, RequestScope
 from hashrange.app.locksmith import TableLocksmith
-from hashrange.app.recovery import passing_files, recovery_kinds
-from hashrange.app.transfers import make_folder_store, transfer_kinds
-from hashrange.beat import BEAT_SECONDS
+from hashrange.app.recovery import passing_files
+from hashrange.app.transfers import make_folder_store
+from hashrange.beat import BEAT_SECONDS, CALM_SECONDS
 from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
@@ -25,19 +26,20 @@ from hashrange.objects.backups import BackupFiles
 from hashrange.objects.base import ObjectStore
 from hashrange.sealing import Vault
 from hashrange.server_key import KEY_VARIABLE, volatile_key
-from hashrange.services.backfill import Backfill
-from hashrange.services.background import Background, Service
+from hashrange.services.backfill import Backfill, Fill
+from hashrange.services.background import Background, Run, Service, on_hint
 from hashrange.services.backup_retention import BackupRetention
 from hashrange.services.expiry import Expiry
 from hashrange.services.history_keeper import HistoryKeeper
-from hashrange.services.index_follower import IndexFollower
-from hashrange.services.jobs import Jobs
+from hashrange.services.index_follower import Followed, IndexFollower, Steps
+from hashrange.services.jobs import Jobs, Kind
 from hashrange.services.key_keeping import KeyKeeping
 from hashrange.services.resealing import Resealing
 from hashrange.services.scrub import Scrub
 from hashrange.services.stream_keeper import StreamKeeper
 from hashrange.services.token_retention import drop_old_tokens
 from hashrange.services.transaction_recovery import TransactionRecovery
+from hashrange.services.triggers.meter import FunctionMeter
 from hashrange.services.triggers.service import Triggers
 from hashrange.services.triggers.targets import Surroundings
 from hashrange.storage.catalog import Catalog, Delays
@@ -56,9 +58,9 @@ _BACKFILL_IDLE_SECONDS = 0.1
 _EXPIRY_IDLE_SECONDS = 0.1
 STREAMS_IDLE_SECONDS = 1.0
 _TOKENS_IDLE_SECONDS = 5.0
-_FOLLOWER_IDLE_SECONDS = 0.01
 _RECOVERY_IDLE_SECONDS = 1.0
 _TIDY_IDLE_SECONDS = 1.0
+_TIDY_CALM_SECONDS = 5.0
 _RESEALING_IDLE_SECONDS = 0.5
 _KEYS_IDLE_SECONDS = 60.0
 # A round of the scrub reads at most 1 MB a second, and the next one begins an hour later.
@@ -123,19 +125,38 @@ class Database:
             surroundings=Surroundings(f"{scheme}://{address}" if address else None, _variables()),
         )
         self.objects = objects or make_folder_store(Settings(in_memory=True), is_inline=is_inline)
-        kinds = {
-            **recovery_kinds(engine, self.catalog, clock, self._table_keys, files),
-            **transfer_kinds(engine, self.catalog, self.objects, is_inline=is_inline),
-        }
-        self._jobs = Jobs(engine, JobStore(engine), clock, kinds)
+        make_kinds = partial(self._make_kinds, files, is_inline=is_inline)
+        self._jobs = Jobs(engine, JobStore(engine), clock, make_kinds)
         self.pipeline = Pipeline(stages or Stages(), self._make_context)
         self._json = TargetJson((DYNAMODB, STREAMS))
         self._background: asyncio.Task[None] | None = None
         self._more_services: list[Service] = []
 
+    def _make_kinds(self, files: BackupFiles, *, is_inline: bool) -> dict[str, Kind]:
+        """Return the kinds of jobs; what they need is loaded with the first job."""
+        from hashrange.app.job_kinds import recovery_kinds, transfer_kinds
+
+        return {
+            **recovery_kinds(self.engine, self.catalog, self.clock, self._table_keys, files),
+            **transfer_kinds(self.engine, self.catalog, self.objects, is_inline=is_inline),
+        }
+
     def count_expired(self, note: Callable[[str, str, str, int], None]) -> None:
         """Have somebody told account, region and table when items have expired, and how many."""
         self._expiry.deleted = note
+
+    def count_index_fills(self, note: Callable[[Fill, float], None]) -> None:
+        """Have somebody told how far the filling of an index has come, in percent."""
+        self._backfill.progressed = note
+
+    def measure_functions(self, meter: FunctionMeter) -> None:
+        """Have the invocations of functions measured."""
+        self._triggers.measure(meter)
+
+    def watch_cluster(self, followed: Followed, recovered: Callable[[bool], None]) -> None:
+        """Have somebody told of index changes that were followed, and transactions recovered."""
+        self._follower.followed = followed
+        self._recovery.recovered = recovered
 
     def add_services(self, *services: Service) -> None:
         """Add background work, before it is started."""
@@ -158,9 +179,28 @@ class Database:
 
     def start_services(self) -> None:
         """Begin the background work, which is done by the one process that has its lease."""
-        services = [*self._item_services(), *self._upkeep_services(), *self._cluster_services()]
-        services += self._more_services
-        background = Background(self.engine, services, [self._triggers.run, self._jobs.run])
+        services = [*self._item_services(), *self._upkeep_services(), *self._more_services]
+        runs: list[Run] = [self._triggers.run, self._jobs.run]
+        if self.engine.capabilities.local_files:
+            services.append(
+                Service(
+                    "scrubbing",
+                    self._scrub.step,
+                    idle_seconds=_SCRUB_IDLE_SECONDS,
+                    busy_seconds=_SCRUB_BUSY_SECONDS,
+                )
+            )
+        if not self.engine.capabilities.indexes_in_step:
+            runs.append(self._follow_indexes())
+        if not self.engine.capabilities.atomic_across_shards:
+            services.append(
+                Service(
+                    "recovering transactions",
+                    self._recovery.step,
+                    idle_seconds=_RECOVERY_IDLE_SECONDS,
+                )
+            )
+        background = Background(self.engine, services, runs)
         self._background = asyncio.create_task(background.run())
         self._background.add_done_callback(_report_end)
 
@@ -171,14 +211,14 @@ class Database:
                 "filling indexes",
                 self._backfill.step,
                 idle_seconds=_BACKFILL_IDLE_SECONDS,
-                calm_seconds=BEAT_SECONDS,
+                calm_seconds=CALM_SECONDS,
             ),
             Service(
                 "deleting expired items",
                 self._expiry.step,
                 idle_seconds=_EXPIRY_IDLE_SECONDS,
                 busy_seconds=_EXPIRY_BUSY_SECONDS,
-                calm_seconds=BEAT_SECONDS,
+                calm_seconds=CALM_SECONDS,
             ),
             Service("keeping streams", self._streams.step, idle_seconds=STREAMS_IDLE_SECONDS),
             Service("keeping histories", self._histories.step, idle_seconds=STREAMS_IDLE_SECONDS),
@@ -186,7 +226,7 @@ class Database:
         ]
 
     def _upkeep_services(self) -> list[Service]:
-        """Return the work on what is old, damaged, dropped or sealed."""
+        """Return the work on what is old, dropped or sealed."""
         return [
             Service(
                 "dropping old tokens",
@@ -194,44 +234,27 @@ class Database:
                 idle_seconds=_TOKENS_IDLE_SECONDS,
             ),
             Service(
-                "scrubbing",
-                self._scrub.step,
-                idle_seconds=_SCRUB_IDLE_SECONDS,
-                busy_seconds=_SCRUB_BUSY_SECONDS,
-            ),
-            Service(
                 "freeing dropped stores",
                 self.engine.tidy,
                 idle_seconds=_TIDY_IDLE_SECONDS,
                 busy_seconds=_TIDY_BUSY_SECONDS,
+                calm_seconds=_TIDY_CALM_SECONDS,
             ),
             Service(
-                "sealing rows anew", self._resealing.step, idle_seconds=_RESEALING_IDLE_SECONDS
+                "sealing rows anew",
+                self._resealing.step,
+                idle_seconds=_RESEALING_IDLE_SECONDS,
+                calm_seconds=CALM_SECONDS,
             ),
             Service("keeping keys", self._key_keeping.step, idle_seconds=_KEYS_IDLE_SECONDS),
         ]
 
-    def _cluster_services(self) -> list[Service]:
-        """Return the work that replaces what an engine cannot do in one step."""
-        services: list[Service] = []
-        if not self.engine.capabilities.indexes_in_step:
-            follower = IndexFollower(self.engine, self.catalog, _run_at_once)
-            services.append(
-                Service(
-                    "following index changes",
-                    follower.step,
-                    idle_seconds=_FOLLOWER_IDLE_SECONDS,
-                )
-            )
-        if not self.engine.capabilities.atomic_across_shards:
-            services.append(
-                Service(
-                    "recovering transactions",
-                    self._recovery.step,
-                    idle_seconds=_RECOVERY_IDLE_SECONDS,
-                )
-            )
-        return services
+    def _follow_indexes(self) -> Run:
+        """Return the work that replaces what an engine cannot do in the step of an item."""
+        follower = IndexFollower(self.engine, self.catalog, _run_at_once)
+        follower.followed = self._follower.followed
+        service = Service("following index changes", follower.step, idle_seconds=BEAT_SECONDS)
+        return on_hint(service, follower.wait)
 
     async def do_due_work(self) -> None:
         """Do the background work that is due by the clock, for those who start no services."""
@@ -265,9 +288,9 @@ class Database:
         )
 
 
-async def _run_at_once(steps: Sequence[Awaitable[int]]) -> Sequence[int]:
+async def _run_at_once(steps: Steps) -> Sequence[int]:
     """Take steps at once: on an engine with a network each of them waits for answers."""
-    return await asyncio.gather(*steps)
+    return await asyncio.gather(*(step() for step in steps))
 
 
 def _variables() -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Protocol, runtime_checkable
 
 from hashrange.config import Settings
@@ -12,7 +13,7 @@ from hashrange.errors import EngineError
 from hashrange.wire.http.router import Health, no_health
 
 try:
-    from hashrange.engine.sqlite.encryption import EncryptionError, root_key
+    from hashrange.engine.sqlite.encryption import EncryptionError, object_keys, root_key
     from hashrange.engine.sqlite.engine import (
         DataDirectoryError,
         SqliteEngine,
@@ -89,7 +90,7 @@ def _open_cassandra(settings: Settings) -> Engine:
         from hashrange.engine.cassandra.engine import Access, CassandraEngine, Demands
     except ImportError as error:
         raise StartError(
-            f"Engine cassandra needs its driver ({error}): pip install 'hashrange[cassandra]'"
+            f"Engine cassandra needs its driver ({error}): pip install cassandra-driver"
         ) from error
     password = settings.cassandra_password_file
     try:
@@ -112,7 +113,19 @@ def _open_cassandra(settings: Settings) -> Engine:
 
 def find_root_key(settings: Settings, server_key: bytes) -> bytes:
     """Return the key that secrets in the rows of the data directory are sealed under."""
-    try:
+    with _start_errors(settings):
         return root_key(settings.data_dir, server_key)
+
+
+def find_object_keys(settings: Settings, server_key: bytes) -> list[bytes]:
+    """Return the keys that seal the files of buckets, the newest first; none if they are plain."""
+    with _start_errors(settings):
+        return object_keys(settings.data_dir, server_key)
+
+
+@contextmanager
+def _start_errors(settings: Settings) -> Iterator[None]:
+    try:
+        yield
     except (EncryptionError, OSError) as error:
         raise StartError(f"Cannot use data directory {settings.data_dir}: {error}.") from error

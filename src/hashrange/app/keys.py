@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import final
 
-from hashrange.app.engines import StartError, find_root_key
+from hashrange.app.engines import StartError, find_object_keys, find_root_key
 from hashrange.config import Settings
+from hashrange.errors import ValidationException
 from hashrange.keyring.store import KeyStore
-from hashrange.sealing import Vault
+from hashrange.sealing import Vault, derive_key
 from hashrange.server_key import (
     KeySource,
     ServerKeyError,
@@ -30,7 +31,7 @@ class ServerKeys:
         source = settings.key_source
         self.given = _load(source) if source.is_given else None
         self.vault = Vault(self.root)
-        self.keyring = KeyStore(self.vault)
+        self.keyring = KeyStore(Vault(self._lasting_root))
         if settings.is_guarded and self.given is None and not settings.in_memory:
             self._default()
 
@@ -39,6 +40,25 @@ class ServerKeys:
         if self._settings.in_memory or self._settings.is_clustered:
             return self.given or self._volatile()
         return find_root_key(self._settings, self.given or self._default())
+
+    def object_keys(self) -> list[bytes]:
+        """Return the keys that seal the files of buckets, the newest first; none: they are plain.
+
+        The data is prepared by then. A data directory has keys of its own; elsewhere there is one.
+        """
+        if self.given is None:
+            return []
+        if self._settings.in_memory or self._settings.is_clustered:
+            return [derive_key(self.given, "objects")]
+        return find_object_keys(self._settings, self.given)
+
+    def _lasting_root(self) -> bytes:
+        """Return the same key for what has to be opened by other processes, and later."""
+        if self._settings.is_clustered and self.given is None:
+            raise ValidationException(
+                "KMS keys need a server that was started with a key: on a cluster, give --key-file."
+            )
+        return self.root()
 
     def _default(self) -> bytes:
         source = KeySource(default_key_file(self._settings.data_dir))

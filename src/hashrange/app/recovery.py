@@ -5,26 +5,20 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from hashrange.clock import Clock
 from hashrange.config import Settings
 from hashrange.engine.base import Engine
-from hashrange.keyring.table_keys import TableKeys
 from hashrange.objects.backups import BackupFiles
+from hashrange.objects.base import ObjectStore
 from hashrange.objects.folder import FolderStore
-from hashrange.services.jobs import Kind
-from hashrange.services.restores import KIND as RESTORE_KIND
-from hashrange.services.restores import Restores
-from hashrange.services.table_backups import (
-    BACKUP_KIND,
-    REMOVAL_KIND,
-    BackupRemovals,
-    TableBackups,
-)
-from hashrange.storage.catalog import Catalog
+from hashrange.services.background import Service
+from hashrange.services.backup_adoption import ROUND_SECONDS, BackupAdoption
+
+if TYPE_CHECKING:
+    from hashrange.objects.remote import RemoteSettings
 
 TABLES_BUCKET: Final = "tables"
 """The folder of backups of single tables within the folder of backups."""
@@ -32,17 +26,40 @@ TABLES_BUCKET: Final = "tables"
 _DEFAULT_FOLDER: Final = "backups"
 
 
-def backup_folder(settings: Settings) -> Path | None:
-    """Return the folder of backups; None for one that goes with the process."""
-    if settings.backup_dir is not None:
-        return settings.backup_dir
-    return None if settings.in_memory else settings.data_dir / _DEFAULT_FOLDER
+def backup_store(
+    place: Path | str, remote: RemoteSettings | None, *, is_inline: bool = False
+) -> ObjectStore:
+    """Return the store of backups in a folder, or in a place such as s3://bucket/prefix."""
+    if isinstance(place, Path):
+        return FolderStore(place, is_inline=is_inline)
+    from hashrange.objects.nested import NestedStore
+    from hashrange.objects.remote import RemoteStore, make_client
+
+    assert remote is not None
+    bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    return NestedStore(RemoteStore(partial(make_client, remote)), bucket, prefix)
 
 
 def backup_files(settings: Settings, key: bytes | None) -> BackupFiles:
     """Return where a server keeps backups of tables; with a key, their items are encrypted."""
-    store = FolderStore(backup_folder(settings) or _passing_folder)
+    place = settings.backup_dir
+    if place is None and settings.in_memory:
+        return BackupFiles(FolderStore(_passing_folder), TABLES_BUCKET, key=key)
+    remote = None
+    if settings.s3_endpoint is not None:
+        from hashrange.objects.remote import RemoteSettings
+
+        remote = RemoteSettings(settings.s3_endpoint, settings.s3_region, settings.s3_credentials)
+    store = backup_store(place or settings.data_dir / _DEFAULT_FOLDER, remote)
     return BackupFiles(store, TABLES_BUCKET, key=key)
+
+
+def adoption_services(settings: Settings, engine: Engine, files: BackupFiles) -> list[Service]:
+    """Return the work that lists backups of other servers; backups in memory have no others."""
+    if settings.backup_dir is None and settings.in_memory:
+        return []
+    adoption = BackupAdoption(engine, files)
+    return [Service("finding backups", adoption.step, idle_seconds=ROUND_SECONDS)]
 
 
 def passing_files() -> BackupFiles:
@@ -55,14 +72,3 @@ def _passing_folder() -> Path:
     path = tempfile.mkdtemp(prefix="hashrange-backups-")
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return Path(path)
-
-
-def recovery_kinds(
-    engine: Engine, catalog: Catalog, clock: Clock, keys: TableKeys, files: BackupFiles
-) -> Mapping[str, Kind]:
-    """Return the kinds of jobs of recovery."""
-    return {
-        RESTORE_KIND: Restores(engine, catalog, clock, keys, files),
-        BACKUP_KIND: TableBackups(engine, catalog, keys, files),
-        REMOVAL_KIND: BackupRemovals(files),
-    }

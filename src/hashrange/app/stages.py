@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashrange.api.access.authoriser import PolicyAuthoriser
 from hashrange.app.engines import StartError
 from hashrange.app.keys import ServerKeys
 from hashrange.clock import Clock
@@ -39,5 +38,7 @@ def make_stages(
     """
     if not settings.is_guarded:
         return Stages(OpenDoor())
+    from hashrange.api.access.authoriser import PolicyAuthoriser
+
     secrets = StoredKeys(identities, _load_fixed_keys(settings))
     return Stages(Verifier(secrets, clock), PolicyAuthoriser(identities, keys))

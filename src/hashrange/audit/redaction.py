@@ -16,7 +16,9 @@ _HIDDEN_NAMES: Final = frozenset(
         *("AttributeUpdates", "ExclusiveStartKey", "Expected", "ExpressionAttributeValues"),
         *("Item", "Key", "KeyConditions", "Keys", "NextToken", "Parameters", "QueryFilter"),
         *("RequestItems", "ScanFilter", "Statement", "Statements", "TransactItems"),
-        *("TransactStatements", "ShardIterator", "Items", "Body"),
+        *("TransactStatements", "ShardIterator", "Items"),
+        # Objects of S3.
+        *("Body", "Metadata"),
         # Secrets, plain texts and what opens them.
         *("CiphertextBlob", "Plaintext", "SecretAccessKey", "SessionToken", "Password"),
         *("Token", "TokenCode", "GrantTokens", "Message", "MessageAttributes", "MetricData"),

@@ -5,7 +5,10 @@ Time is a number of seconds that the caller passes in; a bucket ignores time tha
 
 from __future__ import annotations
 
-from typing import Protocol, final
+from typing import Final, Protocol, final
+
+_IDLE_SECONDS: Final = 10.0
+"""After so long, every other process has seen what one took, on several machines as well."""
 
 
 class Bucket(Protocol):
@@ -22,6 +25,9 @@ class Bucket(Protocol):
 
     def set_rate(self, rate: float, capacity: float) -> None:
         """Change rate and capacity; stored units beyond the capacity are lost."""
+
+    def news(self) -> float:
+        """Return the units that other processes took since this was asked last."""
 
 
 @final
@@ -54,9 +60,18 @@ class TokenBucket:
         self.capacity = capacity
         self.tokens = min(self.tokens, capacity)
 
+    def news(self) -> float:
+        return 0.0
+
     def level(self) -> Level:
         """Return how many units there were, and when."""
         return self.tokens, self._filled_at
+
+    def raise_to(self, level: Level) -> None:
+        """Hold at least what a bucket of the same kind would by now that had a level before."""
+        tokens, at = level
+        filled = tokens + max(0.0, self._filled_at - at) * self.rate
+        self.tokens = max(self.tokens, min(self.capacity, filled))
 
     def restore(self, level: Level) -> None:
         """Go on from a level that a bucket of the same kind had."""
@@ -91,16 +106,20 @@ class SharedBucket:
     A new copy begins with the newest level that another one has told. A copy takes what the others
     took when it sees it, after filling up. It therefore never holds
     more than the one true bucket would, but for requests under way in other processes; it may hold
-    less by what came in between two looks, so idle processes have to look now and then.
+    less by what came in between two looks, so idle processes have to look now and then. A copy that
+    took nothing for a while goes by the level that another one told since, if that is higher: the
+    other one has seen all that this copy took.
     """
 
-    __slots__ = ("_name", "_own", "_seen", "_totals")
+    __slots__ = ("_name", "_news", "_own", "_seen", "_taken_at", "_totals")
 
     def __init__(self, own: TokenBucket, name: str, totals: Totals) -> None:
         self._own = own
         self._name = name
         self._totals = totals
         self._seen = totals.others(name)
+        self._news = 0.0
+        self._taken_at = float("-inf")
         level = totals.level(name)
         if level is not None:
             own.restore(level)
@@ -114,13 +133,73 @@ class SharedBucket:
         others = self._totals.others(self._name)
         if others != self._seen:
             self._own.take(others - self._seen)
+            self._news += others - self._seen
             self._seen = others
+            if now > self._taken_at + _IDLE_SECONDS:
+                level = self._totals.level(self._name)
+                if level is not None and level[1] > self._taken_at + _IDLE_SECONDS:
+                    self._own.raise_to(level)
         return self._own.tokens > ahead
 
     def take(self, units: float) -> None:
         own = self._own
         own.take(units)
-        self._totals.add(self._name, units, own.level())
+        level = own.level()
+        self._taken_at = level[1]
+        self._totals.add(self._name, units, level)
 
     def set_rate(self, rate: float, capacity: float) -> None:
         self._own.set_rate(rate, capacity)
+
+    def news(self) -> float:
+        news, self._news = self._news, 0.0
+        return news
+
+
+class Sharing(Protocol):
+    """How the processes of a server share the buckets of one store."""
+
+    def bucket(self, name: str, own: TokenBucket) -> Bucket:
+        """Return a bucket as it is to be used, by its name within the store."""
+
+    def tell(self, name: str, number: float) -> None:
+        """Tell the other processes a number."""
+
+    def told(self, name: str) -> float | None:
+        """Return the number that a process told, None if none did."""
+
+
+@final
+class Alone:
+    """Nothing is shared: the buckets belong to this process."""
+
+    def bucket(self, name: str, own: TokenBucket) -> Bucket:
+        return own
+
+    def tell(self, name: str, number: float) -> None:
+        pass
+
+    def told(self, name: str) -> float | None:
+        return None
+
+
+@final
+class Shared:
+    """Shares by way of totals. A number is told as the level of a name that no bucket has."""
+
+    def __init__(self, totals: Totals, store: str) -> None:
+        self._totals = totals
+        self._store = store
+
+    def bucket(self, name: str, own: TokenBucket) -> Bucket:
+        return SharedBucket(own, f"{self._store}/{name}", self._totals)
+
+    def tell(self, name: str, number: float) -> None:
+        self._totals.add(f"{self._store}/{name}", 0.0, (number, 0.0))
+
+    def told(self, name: str) -> float | None:
+        level = self._totals.level(f"{self._store}/{name}")
+        return None if level is None else level[0]
+
+
+ALONE: Final = Alone()

@@ -13,11 +13,10 @@ I/O. `now` is in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
-from hashrange.capacity.buckets import Bucket, TokenBucket
+from hashrange.capacity.buckets import ALONE, Bucket, Sharing, TokenBucket
 from hashrange.capacity.growth import Growth
 from hashrange.capacity.key_ranges import (
     HEAT_SECONDS,
@@ -88,10 +87,6 @@ class Ceilings:
     quota: float = QUOTA_UNITS
 
 
-MakeBucket = Callable[[Kind, TokenBucket], Bucket]
-"""Wraps the bucket of provisioned capacity or of a maximum, to share it with other processes."""
-
-
 @final
 class CapacityStore:
     """A table or a global index."""
@@ -101,14 +96,14 @@ class CapacityStore:
         provided: Provided,
         now: float,
         ceilings: Ceilings | None = None,
-        make_bucket: MakeBucket | None = None,
+        sharing: Sharing = ALONE,
     ) -> None:
         self.provided = provided
         self._buckets: dict[Kind, Bucket] = {}
-        self._make_bucket = make_bucket
+        self._sharing = sharing
         self.ranges: KeyRanges | None = None
-        self._growth: dict[Kind, tuple[Growth, TokenBucket]] = {}
-        self._quotas: dict[Kind, TokenBucket] = {}
+        self._growth: dict[Kind, tuple[Growth, Bucket]] = {}
+        self._quotas: dict[Kind, Bucket] = {}
         self._advance_at = now + _ADVANCE_SECONDS
         self._set_buckets(provided, now)
         if ceilings is not None:
@@ -126,19 +121,20 @@ class CapacityStore:
                 known.set_rate(rate, rate * seconds)
             else:
                 bucket = TokenBucket(rate, rate * seconds, now)
-                make = self._make_bucket
-                self._buckets[kind] = bucket if make is None else make(kind, bucket)
+                self._buckets[kind] = self._sharing.bucket(kind, bucket)
 
     def _set_ceilings(self, ceilings: Ceilings, now: float) -> None:
         count = ceilings.partitions or initial_partitions(self.provided)
-        self.ranges = KeyRanges(count, now, ceilings.heat_seconds)
+        self.ranges = KeyRanges(count, now, ceilings.heat_seconds, self._sharing)
         for kind in KINDS:
             if self.provided.is_growing(kind):
                 # More partitions than a new table has stand for a store that was warmed up.
                 rate = max(ON_DEMAND_UNITS[kind], count * PARTITION_UNITS[kind])
-                self._growth[kind] = Growth(rate, now), TokenBucket(rate, rate, now)
+                bucket = self._sharing.bucket(f"growth/{kind}", TokenBucket(rate, rate, now))
+                self._growth[kind] = Growth(rate, now), bucket
             if self.provided.is_on_demand:
-                self._quotas[kind] = TokenBucket(ceilings.quota, ceilings.quota, now)
+                quota = TokenBucket(ceilings.quota, ceilings.quota, now)
+                self._quotas[kind] = self._sharing.bucket(f"quota/{kind}", quota)
 
     def provide(self, provided: Provided, now: float) -> None:
         """Change what is provided; unused capacity is kept as far as it fits."""
@@ -203,14 +199,24 @@ class CapacityStore:
 
     def look(self, now: float) -> None:
         """See what other processes took; needed now and then where buckets are shared."""
-        for bucket in self._buckets.values():
+        for bucket in (*self._buckets.values(), *self._quotas.values()):
             bucket.has_units(now)
+        if self.ranges is not None:
+            self.ranges.look(now)
+            self.advance(now)
+
+    def _see_growth(self, now: float) -> None:
+        """Count what other processes served towards growth."""
+        for growth, bucket in self._growth.values():
+            bucket.has_units(now)
+            growth.add(bucket.news(), now)
 
     def advance(self, now: float) -> list[Split]:
         """Do what time brings: growth on demand, and splits of hot partitions."""
         self._advance_at = now + _ADVANCE_SECONDS
         if self.ranges is None:
             return []
+        self._see_growth(now)
         for kind, (growth, bucket) in self._growth.items():
             rate = growth.allowed(now)
             if rate > bucket.rate:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import shutil
 import sys
+from pathlib import Path
 from typing import Final, final
 
 from hashrange import __version__
@@ -61,6 +64,14 @@ def endpoint(host: str, port: int, scheme: str = "http") -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
+def _path_line() -> str:
+    """Return a line that lets a shell find the command, if it does not yet."""
+    program = Path(sys.argv[0])
+    if program.name != "hashrange" or shutil.which("hashrange") is not None:
+        return ""
+    return f"\n  export PATH={program.parent.absolute()}{os.pathsep}$PATH"
+
+
 def greeting(settings: Settings, host: str, port: int) -> str:
     """Return the text for people."""
     url = endpoint(host, port, settings.scheme)
@@ -88,8 +99,9 @@ Data: {data}
 Paste this into another terminal; the AWS CLI and all current AWS SDKs follow it:
   export AWS_ENDPOINT_URL={url}
   export AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
-  {keys}
+  {keys}{_path_line()}
 Then, for example:
+  hashrange create Music Artist Song
   aws dynamodb list-tables
   python -c 'import boto3; print(boto3.client("dynamodb").list_tables())'
 

@@ -35,6 +35,13 @@ def add_commands(commands: Any) -> None:
         command.add_argument(
             "--key-command", metavar="TEXT", help=f"command that prints it; or set {KEY_VARIABLE}"
         )
+        if name in ("encrypt", "decrypt", "rekey"):
+            command.add_argument(
+                "--bucket-dir",
+                metavar="PATH",
+                type=Path,
+                help="the server's directory of buckets, if it is not in DIR",
+            )
         if name == "rekey":
             command.add_argument(
                 "--new-key-file", metavar="PATH", help="file with the new key; made if missing"
@@ -43,7 +50,9 @@ def add_commands(commands: Any) -> None:
                 "--new-key-command", metavar="TEXT", help="command that prints the new key"
             )
             command.add_argument(
-                "--pages", action="store_true", help="encrypt all pages anew, with a new page key"
+                "--pages",
+                action="store_true",
+                help="encrypt all data anew, with new keys",
             )
 
 
@@ -81,6 +90,7 @@ def _change_encryption(given: argparse.Namespace, source: KeySource) -> int:
     from hashrange.maintenance import MaintenanceError, decrypt, describe_key, encrypt, rekey
 
     directory: str = given.directory
+    buckets: Path | None = given.bucket_dir
     if not source.is_given and given.command == "rekey":
         # The key that secrets are under where nobody has set one.
         source = KeySource(default_key_file(Path(directory)))
@@ -90,18 +100,25 @@ def _change_encryption(given: argparse.Namespace, source: KeySource) -> int:
         raise MaintenanceError(f"{directory} is not a data directory.")
     key = source.load(may_create=given.command == "encrypt")
     if given.command == "encrypt":
-        encrypt(directory, key, _secrets_key(Path(directory)), _print_progress)
+        encrypt(directory, key, _secrets_key(Path(directory)), _print_progress, buckets)
         _print(f"{directory} is encrypted now. Start the server with the key {describe_key(key)},")
         _print("and keep a copy of the key elsewhere: without it the data is lost.")
     elif given.command == "decrypt":
-        decrypt(directory, key, _print_progress)
+        decrypt(directory, key, _print_progress, buckets)
         _print(f"{directory} is plain now. Secrets of users in it still need the key.")
     else:
         new = _source(given.new_key_file, given.new_key_command, None)
         if not new.is_given:
             raise MaintenanceError("Give the new key: --new-key-file or --new-key-command.")
         new_key = new.load(may_create=True)
-        rekey(directory, key, new_key, pages=given.pages, say_progress=_print_progress)
+        rekey(
+            directory,
+            key,
+            new_key,
+            pages=given.pages,
+            say_progress=_print_progress,
+            bucket_dir=buckets,
+        )
         _print(f"{directory} has the key {describe_key(new_key)} now.")
     return 0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hashrange.toolkit.checker.sources import Source
 
 _HOLDS, _FAILS, _WRONG = 0, 1, 2
-_EXTRA = "this command needs the toolkit: pip install 'hashrange[toolkit]'"
+_EXTRA = "this command needs the toolkit: pip install boto3 pyyaml"
 
 
 def add_commands(commands: Any) -> None:

@@ -31,7 +31,12 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     )
     test.add_argument("--calls", metavar="N", type=int, default=20, help="calls per pattern")
     test.add_argument("--arguments", metavar="FILE", help="TOML: arguments by pattern")
-    test.add_argument("--endpoint", metavar="URL", help="a service to use instead of this process")
+    test.add_argument(
+        "--endpoint",
+        "--endpoint-url",
+        metavar="URL",
+        help="a service to use instead of this process",
+    )
     test.add_argument("--region", metavar="NAME", default="us-east-1")
     _add_output(test, "text", "json")
     _add_prices(test)
@@ -39,7 +44,9 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     cost.add_argument("--traffic", metavar="FILE", help="JSON: recorded units per second")
     cost.add_argument("--cloudwatch", action="store_true", help="take the traffic from CloudWatch")
     cost.add_argument("--days", metavar="N", type=int, default=14, help="days of recorded traffic")
-    cost.add_argument("--endpoint", metavar="URL", help="the endpoint of CloudWatch")
+    cost.add_argument(
+        "--endpoint", "--endpoint-url", metavar="URL", help="the endpoint of CloudWatch"
+    )
     cost.add_argument("--region", metavar="NAME", default="us-east-1")
     _add_output(cost, "text", "json")
     _add_prices(cost)
@@ -66,7 +73,9 @@ def add_verbs(verbs: Any, add_verb: AddVerb) -> None:
     source.add_argument("--trace", metavar="FILE", help="requests that were recorded")
     source.add_argument("--cloudwatch", action="store_true", help="CloudWatch and its insights")
     watch.add_argument("--minutes", metavar="N", type=int, default=60, help="how far to look back")
-    watch.add_argument("--endpoint", metavar="URL", help="the endpoint of both services")
+    watch.add_argument(
+        "--endpoint", "--endpoint-url", metavar="URL", help="the endpoint of both services"
+    )
     watch.add_argument("--region", metavar="NAME", default="us-east-1")
     _add_output(watch, "text", "json")
     _add_prices(watch)

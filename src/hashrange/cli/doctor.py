@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from hashrange import __version__
 from hashrange.config import Settings, SettingsError, is_loopback, load_settings
 
-_PACKAGES: Final = ("apsw-sqlite3mc", "botocore", "httptools", "orjson", "uvloop")
+_PACKAGES: Final = ("apsw-sqlite3mc", "botocore", "httptools", "orjson")
 _PYTHON_LOWEST: Final = (3, 11)
 _FREE_BYTES_LOW: Final = 1 << 30
 _SYNCS_MAX: Final = 50
@@ -107,7 +107,7 @@ def check_versions() -> Iterator[Finding]:
     if sys.version_info < _PYTHON_LOWEST:
         yield problem(f"Python {python} is too old: 3.11 or newer is needed")
     found = []
-    for name in _PACKAGES:
+    for name in _PACKAGES if sys.platform == "win32" else (*_PACKAGES, "uvloop"):
         try:
             found.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
@@ -117,6 +117,8 @@ def check_versions() -> Iterator[Finding]:
 
 def check_open_files() -> Iterator[Finding]:
     """Look at how many connections the system allows."""
+    if sys.platform == "win32":
+        return
     import resource
 
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -8,20 +8,20 @@ wrong arguments. Whatever a command needs is imported when it runs, so that `--h
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from hashrange import __version__
-from hashrange.cli import backups, certificate, completion, data_directories, design, top, triggers
-from hashrange.cli.data import commands as data_commands
 from hashrange.config import CONFIG_OPTION, SettingsError, default_of, load_settings
 from hashrange.options import OPTIONS, Kind, Option
 
 _METAVARS = {
     Kind.TEXT: "TEXT",
     Kind.PATH: "PATH",
+    Kind.PLACE: "PLACE",
     Kind.COUNT: "NUMBER",
     Kind.SECONDS: "SECONDS",
 }
@@ -29,24 +29,15 @@ _METAVARS = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
-    parser = build_parser()
-    given = parser.parse_args(arguments)
-    if given.command == "triggers":
-        sys.exit(triggers.run(given))
-    if given.command == "design":
-        sys.exit(design.run(given))
-    if given.command in data_commands.NAMES:
-        sys.exit(data_commands.run(given))
-    if given.command == "backup":
-        sys.exit(backups.run(given, os.environ))
-    if given.command in data_directories.COMMANDS:
-        sys.exit(data_directories.run(given, os.environ))
-    if given.command == "certificate":
-        sys.exit(certificate.run(given))
-    if given.command == "top":
-        sys.exit(top.run(given))
-    if given.command == "completion":
-        sys.exit(completion.run(parser, given.shell))
+    words = sys.argv[1:] if arguments is None else arguments
+    # A server does not load the other commands, which would take memory for as long as it runs.
+    is_server = words[:1] == ["serve"]
+    parser = build_parser(with_others=not is_server)
+    given = parser.parse_args(words)
+    if not is_server and given.command not in ("serve", "doctor"):
+        from hashrange.cli import other_commands
+
+        sys.exit(other_commands.run(given, parser))
     flags = {name.replace("_", "-"): value for name, value in vars(given).items()}
     if flags.pop("command") == "doctor":
         from hashrange.cli import doctor
@@ -55,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(_serve(flags))
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands and flags."""
+def build_parser(*, with_others: bool = True) -> argparse.ArgumentParser:
+    """Return the parser of all commands and flags, or of those that start a server."""
     parser = argparse.ArgumentParser(
         prog="hashrange", description="The DynamoDB API as software you run yourself."
     )
@@ -80,14 +71,10 @@ def build_parser() -> argparse.ArgumentParser:
         command.add_argument(f"--{CONFIG_OPTION}", metavar="FILE", help="TOML file of settings")
         for option in OPTIONS:
             _add_flag(command, option)
-    triggers.add_commands(commands)
-    design.add_commands(commands)
-    data_commands.add_commands(commands)
-    backups.add_commands(commands)
-    data_directories.add_commands(commands)
-    certificate.add_command(commands)
-    top.add_command(commands)
-    completion.add_command(commands)
+    if with_others:
+        from hashrange.cli import other_commands
+
+        other_commands.add_to(commands)
     return parser
 
 
@@ -111,6 +98,8 @@ def _serve(flags: dict[str, object]) -> int:
     except SettingsError as error:
         return _complain(error, status=2)
 
+    # Nothing that is loaded now is garbage; the server turns the collector on again.
+    gc.disable()
     from hashrange.app.engines import StartError
     from hashrange.cli.banner import Voice
     from hashrange.cli.logs import set_up_logging

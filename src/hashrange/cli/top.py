@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from typing import Any
 
-from hashrange.cli.http_calls import DEFAULT_ENDPOINT
+from hashrange.cli.data.connection import endpoint_of
 
 
 def add_command(commands: Any) -> None:
@@ -18,7 +19,10 @@ def add_command(commands: Any) -> None:
         description="Watch requests, latency and units of a server by table, until Control-C.",
     )
     parser.add_argument(
-        "--endpoint-url", metavar="URL", default=DEFAULT_ENDPOINT, help="where the server is"
+        "--endpoint",
+        "--endpoint-url",
+        metavar="URL",
+        help="server to look at (default: AWS_ENDPOINT_URL, else the one on this machine)",
     )
     parser.add_argument(
         "--interval", type=float, default=1.0, metavar="SECONDS", help="time between two looks"
@@ -36,17 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
 
         from hashrange.cli.top_view import TopError, fetch, show
     except ImportError:
-        sys.stderr.write("hashrange: top needs rich: pip install 'hashrange[cli]'\n")
+        sys.stderr.write("hashrange: top needs rich: pip install rich\n")
         return 1
     try:
-        before, then = fetch(arguments.endpoint_url), time.monotonic()
+        url = endpoint_of(arguments.endpoint, os.environ)
+        before, then = fetch(url), time.monotonic()
         if arguments.once:
             Console().print(show(before, {}, 1.0))
             return 0
         with Live(show({}, {}, 1.0), auto_refresh=False, screen=True) as live:
             while True:
                 time.sleep(arguments.interval)
-                now, totals = time.monotonic(), fetch(arguments.endpoint_url)
+                now, totals = time.monotonic(), fetch(url)
                 live.update(show(totals, before, now - then), refresh=True)
                 before, then = totals, now
     except TopError as error:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _ROWS_MAX: Final = 30
 _SECONDS_MAX: Final = 10.0
 _LATENCY: Final = "SuccessfulRequestLatency"
+_STEP_LATENCY: Final = "StepLatency"
+_INDEX_LAG: Final = "GlobalIndexLag"
 
 Totals = dict[tuple[str, str, str], Samples]
 """By metric, table with index, and operation."""
@@ -42,6 +44,16 @@ class Usage(NamedTuple):
     writes: float
     failures: float
     throttles: float
+
+
+class Cluster(NamedTuple):
+    """What the processes of a cluster did over some seconds, tables aside."""
+
+    steps: float
+    milliseconds: float
+    milliseconds_p99: float
+    conflicts: float
+    unknown: float
 
 
 def fetch(url: str) -> Totals:
@@ -119,6 +131,35 @@ def usage_of(totals: Totals, before: Totals, seconds: float) -> list[Usage]:
     return sorted(found, key=lambda usage: -(usage.reads + usage.writes))
 
 
+def cluster_of(totals: Totals, before: Totals, seconds: float) -> Cluster | None:
+    """Return what a cluster did between two looks; None if the server is not part of one."""
+    samples = totals.get((_STEP_LATENCY, "", ""))
+    if samples is None:
+        return None
+    compute = find_statistic("p99")
+    assert compute is not None
+    steps = subtract(samples, before.get((_STEP_LATENCY, "", "")))
+
+    def rate(name: str) -> float:
+        key = (name, "", "")
+        return subtract(totals.get(key, Samples()), before.get(key)).sum / seconds
+
+    latency = (steps.average, compute(steps) or 0.0) if steps.count else (0.0, 0.0)
+    return Cluster(steps.count / seconds, *latency, rate("StepConflicts"), rate("UnknownOutcomes"))
+
+
+def lags_of(totals: Totals, before: Totals) -> dict[str, float]:
+    """Return how far global indexes were behind between two looks, in milliseconds, by table."""
+    compute = find_statistic("p99")
+    assert compute is not None
+    found: dict[str, float] = {}
+    for (name, table, operation), samples in totals.items():
+        new = subtract(samples, before.get((name, table, operation)))
+        if name == _INDEX_LAG and new.count:
+            found[table] = compute(new) or 0.0
+    return found
+
+
 def show(totals: Totals, before: Totals, seconds: float) -> Table:
     """Return the picture of what happened between two looks."""
     from rich.table import Table
@@ -133,4 +174,13 @@ def show(totals: Totals, before: Totals, seconds: float) -> Table:
         units.add_row(usage.table, *(f"{figure:,.2f}" for figure in usage[1:]))
     whole.add_row(requests)
     whole.add_row(units)
+    if (cluster := cluster_of(totals, before, seconds)) is not None:
+        steps = Table("steps/s", "average ms", "p99 ms", "lost/s", "unknown/s", expand=True)
+        steps.add_row(*(f"{figure:,.2f}" for figure in cluster))
+        whole.add_row(steps)
+    if lags := lags_of(totals, before):
+        behind = Table("table", "index lag p99 ms", expand=True)
+        for table, lag in sorted(lags.items(), key=lambda entry: -entry[1])[:_ROWS_MAX]:
+            behind.add_row(table, f"{lag:,.2f}")
+        whole.add_row(behind)
     return whole

@@ -63,7 +63,10 @@ def add_commands(commands: Any) -> None:
 def _server_flags() -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(add_help=False)
     flags.add_argument(
-        "--endpoint", metavar="URL", help=f"the server (default: {DEFAULT_ENDPOINT})"
+        "--endpoint",
+        "--endpoint-url",
+        metavar="URL",
+        help=f"the server (default: {DEFAULT_ENDPOINT})",
     )
     flags.add_argument("--region", metavar="NAME", help=f"default: {DEFAULT_REGION}")
     return flags

@@ -109,6 +109,7 @@ class Changes:
         "drops",
         "fences",
         "is_announced",
+        "is_unhurried",
         "outcome",
         "puts",
         "tallies",
@@ -129,6 +130,8 @@ class Changes:
         self.fences: list[Fence] = []
         # Whether the change counter moves.
         self.is_announced = False
+        # Whether no client waits for it: an event loop then does not wait for the disk itself.
+        self.is_unhurried = False
 
 
 class Decision(Protocol):

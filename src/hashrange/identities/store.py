@@ -82,6 +82,10 @@ class IdentityStore:
         """Whether nothing was announced since the directory was read."""
         return self._engine.counter() == self._counter
 
+    def freshness(self) -> tuple[Callable[[], int], int]:
+        """Return the engine's change counter, and its value when the directory was read."""
+        return self._engine.counter, self._counter
+
     async def refresh(self) -> Directory:
         """Return the directory as it is now."""
         counter = self._engine.counter()

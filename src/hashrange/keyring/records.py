@@ -1,4 +1,4 @@
-"""What is kept of KMS keys and their aliases.
+"""What is kept of KMS keys, of their aliases, and of deleted keys.
 
 A row is a record as JSON. The material of a key, 32 random bytes for each rotation, is sealed under
 the root key of the data directory; without that, and after the row is deleted, it is gone for good.
@@ -70,10 +70,22 @@ class Key:
     rotation_days: int = 0  # 0: it is not rotated by itself
     rotation_from: float = 0.0  # when automatic rotation was enabled
     is_aws_managed: bool = False
+    closed_at: float = 0.0  # since when it cannot be used; 0: it can, or nobody knows
 
     @property
     def arn(self) -> str:
         return f"arn:aws:kms:{self.region}:{self.account}:key/{self.id}"
+
+    def close(self, state: State, now: float) -> None:
+        """Let the key be used no longer, because of the state it is in from now on."""
+        if self.state == "Enabled":
+            self.closed_at = now
+        self.state = state
+
+    def reopen(self) -> None:
+        """Let the key be used again."""
+        self.state = "Enabled"
+        self.closed_at = 0.0
 
     def is_gone(self, now: float) -> bool:
         """Tell whether the time of its deletion has come."""
@@ -104,7 +116,14 @@ class Alias:
         return f"arn:aws:kms:{self.region}:{self.account}:{self.name}"
 
 
-Record = Key | Alias
+@dataclass(slots=True)
+class Grave:
+    """What is left of a key that was deleted: since when its tables are closed."""
+
+    closed_at: float
+
+
+Record = Key | Alias | Grave
 
 
 def pack(record: Record) -> bytes:
@@ -123,6 +142,11 @@ def unpack_key(row: bytes) -> Key:
 def unpack_alias(row: bytes) -> Alias:
     """Return the alias of a row."""
     return Alias(**_members(row))
+
+
+def unpack_grave(row: bytes) -> Grave:
+    """Return what is left of a deleted key."""
+    return Grave(**_members(row))
 
 
 def _members(row: bytes) -> dict[str, Any]:

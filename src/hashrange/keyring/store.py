@@ -2,6 +2,7 @@
 
 key row   := "k" account 0 region 0 id      Key as JSON
 alias row := "a" account 0 region 0 name    Alias as JSON
+grave row := "g" account 0 region 0 id      Grave as JSON, of a key that was deleted
 
 Every change moves the change counter, so that whoever keeps an opened key looks at it again.
 """
@@ -13,13 +14,27 @@ from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
-from hashrange.keyring.records import Alias, Key, Record, pack, unpack_alias, unpack_key
+from hashrange.keyring.records import (
+    Alias,
+    Grave,
+    Key,
+    Record,
+    pack,
+    unpack_alias,
+    unpack_grave,
+    unpack_key,
+)
 from hashrange.sealing import Vault
 
 STORE: Final = "kms"
 ALIAS_PREFIX: Final = "alias/"
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:([a-z0-9-]+):([0-9]{12}):(?:key/([^/]+)|(alias/.+))")
+_UNPACK: Final[dict[bytes, Callable[[bytes], Record]]] = {
+    b"a": unpack_alias,
+    b"g": unpack_grave,
+    b"k": unpack_key,
+}
 _PAGE_ROWS: Final = 500
 _PAGE_BYTES: Final = 1 << 20
 
@@ -39,6 +54,11 @@ def key_row(place: Place, id: str) -> bytes:
 def alias_row(place: Place, name: str) -> bytes:
     """Return where an alias is."""
     return f"a{place[0]}\x00{place[1]}\x00{name}".encode()
+
+
+def grave_row(place: Place, id: str) -> bytes:
+    """Return where it says what is left of a deleted key."""
+    return f"g{place[0]}\x00{place[1]}\x00{id}".encode()
 
 
 def split_name(place: Place, name: str) -> tuple[Place, str] | None:
@@ -73,6 +93,11 @@ class KeyStore:
         """Return an alias by its name."""
         (row,) = await self._engine.read([(STORE, 0, alias_row(place, name))], STRONG)
         return None if row is None else unpack_alias(row)
+
+    async def grave(self, place: Place, id: str) -> Grave | None:
+        """Return what is left of a key that was deleted."""
+        (row,) = await self._engine.read([(STORE, 0, grave_row(place, id))], STRONG)
+        return None if row is None else unpack_grave(row)
 
     async def find(self, place: Place, name: str, now: float) -> Key | None:
         """Return the key that an account means by an id, an alias or the ARN of either."""
@@ -133,10 +158,7 @@ class _Change:
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         before: Records = {}
         for (_, _, key), row in zip(self.keys, rows, strict=True):
-            if row is None:
-                before[key] = None
-            else:
-                before[key] = unpack_key(row) if key[:1] == b"k" else unpack_alias(row)
+            before[key] = None if row is None else _UNPACK[key[:1]](row)
         changes = Changes()
         for key, record in self._edit(before).items():
             if record is None:

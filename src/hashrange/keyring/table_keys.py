@@ -52,7 +52,7 @@ class TableKeys:
         if key.state != "Enabled":
             raise ValidationException(f"KMS validation error: {key.arn} {_REASONS[key.state]}")
         text = os.urandom(_DATA_KEY_BYTES)
-        blob = encrypt(self._store.vault, key, text, _context(place[0], table))
+        blob = encrypt(self._store.vault, key, text, encryption_context(place[0], table))
         marker = os.urandom(MARKER_BYTES)
         return marker.hex(), base64.b64encode(blob).decode(), key.arn
 
@@ -66,7 +66,10 @@ class TableKeys:
 
             try:
                 text = decrypt(
-                    self._store.vault, key, base64.b64decode(blob), _context(account, table)
+                    self._store.vault,
+                    key,
+                    base64.b64decode(blob),
+                    encryption_context(account, table),
                 )
             except SealError:
                 raise denied(f"the data key of table {table} does not open") from None
@@ -85,13 +88,19 @@ class TableKeys:
             raise denied(f"{arn} {_REASONS[key.state]}")
         return key
 
-    async def is_usable(self, arn: str) -> bool:
-        """Tell whether the tables of a KMS key can be used."""
-        try:
-            await self.usable(arn)
-        except AccessDeniedException:
-            return False
-        return True
+    async def closed_since(self, arn: str) -> float | None:
+        """Return since when the tables of a KMS key cannot be used; None if they can.
+
+        It is 0 for keys that were closed before that was written down.
+        """
+        found = split_name(("", ""), arn)
+        if found is None:
+            return 0.0
+        key = await self._store.key(*found)
+        if key is None:
+            grave = await self._store.grave(*found)
+            return 0.0 if grave is None else grave.closed_at
+        return None if key.state == "Enabled" else key.closed_at
 
     async def _chosen(self, place: Place, key_id: str) -> Key:
         key = await self._store.find(place, key_id, self._clock.now())
@@ -135,5 +144,6 @@ def denied(reason: str) -> AccessDeniedException:
     return AccessDeniedException(f"KMS key access denied error: {reason}")
 
 
-def _context(account: str, table: str) -> dict[str, str]:
+def encryption_context(account: str, table: str) -> dict[str, str]:
+    """Return what a data key is bound to beside its KMS key."""
     return {"aws:dynamodb:subscriberId": account, "aws:dynamodb:tableName": table}

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, final
 
+from hashrange.beat import rest
 from hashrange.clock import Clock
 from hashrange.errors import EngineError, UnknownOutcomeError
 from hashrange.limits import METRIC_POINTS_PENDING_MAX
@@ -79,5 +80,5 @@ class MetricBuffer:
     async def run(self) -> None:
         """Write every few seconds, until cancelled."""
         while True:
-            await asyncio.sleep(FLUSH_SECONDS)
+            await rest(FLUSH_SECONDS)
             await self.flush()

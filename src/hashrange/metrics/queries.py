@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from hashrange.metrics.math.evaluation import evaluate
-from hashrange.metrics.math.parser import MathError, Node, ids_of, parse, uses_all
+from hashrange.metrics.math.evaluation import evaluate, is_known
+from hashrange.metrics.math.parser import (
+    Call,
+    MathError,
+    Node,
+    Number,
+    Text,
+    calls_of,
+    ids_of,
+    parse,
+    substitute,
+    uses_all,
+)
 from hashrange.metrics.math.values import TimeSeries, Value, Window, as_list, as_series
 from hashrange.metrics.reader import Metrics
-from hashrange.metrics.series import Series, make_series
+from hashrange.metrics.searches import label_of, parse_search
+from hashrange.metrics.series import metric_series
 from hashrange.metrics.statistics import find_statistic
 from hashrange.metrics.store import MINUTE
 
+SEARCH: Final = "SEARCH"
+_SEARCHED_MAX: Final = 500
+_SEARCH_PERIOD: Final = 300
+_SHORT_PERIODS: Final = (1, 5, 10, 20, 30)
 _ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
 
 Query = dict[str, Any]
+
+
+def is_period(seconds: float) -> bool:
+    """Tell whether metrics can be read in periods of this length."""
+    return seconds in _SHORT_PERIODS or (seconds >= MINUTE and seconds % MINUTE == 0)
 
 
 def check_queries(queries: Sequence[Query]) -> dict[str, Node]:
@@ -40,7 +61,7 @@ def check_queries(queries: Sequence[Query]) -> dict[str, Node]:
         if ("MetricStat" in query) == ("Expression" in query):
             raise MathError("Exactly one of MetricStat and Expression is needed.")
         if "Expression" in query:
-            nodes[id] = parse(query["Expression"])
+            nodes[id] = _check_expression(id, query["Expression"])
         elif find_statistic(query["MetricStat"]["Stat"]) is None:
             raise MathError(
                 f"The value {query['MetricStat']['Stat']} is not a supported statistic."
@@ -52,10 +73,17 @@ def check_queries(queries: Sequence[Query]) -> dict[str, Node]:
     return nodes
 
 
-def metric_series(world: tuple[str, str], metric: dict[str, Any]) -> Series:
-    """Return the series of a Metric member."""
-    dimensions = {pair["Name"]: pair["Value"] for pair in metric.get("Dimensions") or ()}
-    return make_series(*world, metric["Namespace"], metric["MetricName"], dimensions)
+def _check_expression(id: str, text: str) -> Node:
+    node = parse(text)
+    for call in calls_of(node):
+        if call.name != SEARCH and not is_known(call.name):
+            raise MathError(f"Error in expression '{id}': Unsupported function {call.name}")
+    return node
+
+
+def uses_search(query: Query) -> bool:
+    """Tell whether an expression, which was checked, searches for metrics."""
+    return any(call.name == SEARCH for call in calls_of(parse(query["Expression"])))
 
 
 async def fetch(
@@ -95,6 +123,11 @@ async def run_queries(
             stat = query["MetricStat"]
             start = span[0] - span[0] % stat["Period"] if is_aligned else span[0]
             known[query["Id"]] = await fetch(metrics, world, stat, start, span[1])
+    for query in queries:
+        if query["Id"] in nodes:
+            searches = await _search(metrics, world, query, nodes[query["Id"]], span)
+            nodes[query["Id"]] = searches.node
+            known |= searches.found
     for id in _order(nodes):
         known[id] = evaluate(nodes[id], known, plain, window)
     found: dict[str, list[TimeSeries]] = {}
@@ -105,6 +138,64 @@ async def run_queries(
         is_list = isinstance(value, list)
         found[query["Id"]] = as_list(value, window) if is_list else [as_series(value, window)]
     return found
+
+
+class _Searches(NamedTuple):
+    """An expression whose searches are replaced by ids, and what they stand for."""
+
+    node: Node
+    found: dict[str, Value]
+
+
+async def _search(
+    metrics: Metrics, world: tuple[str, str], query: Query, node: Node, span: tuple[int, int]
+) -> _Searches:
+    """Find the metrics of the searches in an expression."""
+    names: dict[Call, str] = {}
+    found: dict[str, Value] = {}
+    for call in calls_of(node):
+        if call.name == SEARCH and call not in names:
+            name = f"{SEARCH} {query['Id']} {len(names)}"
+            names[call] = name
+            found[name] = await _run_search(metrics, world, query, call, span)
+    return _Searches(substitute(node, names), found)
+
+
+async def _run_search(
+    metrics: Metrics, world: tuple[str, str], query: Query, call: Call, span: tuple[int, int]
+) -> list[TimeSeries]:
+    """Return the metrics that a search finds, at most 500, with their values."""
+    text, statistic, period = _read_search(query, call)
+    test = parse_search(text)
+    chosen = [series for series in await metrics.listed(*world) if test(series)][:_SEARCHED_MAX]
+    compute = find_statistic(statistic)
+    if compute is None:
+        raise MathError(f"The value {statistic} is not a supported statistic.")
+    results: list[TimeSeries] = []
+    start = span[0] - span[0] % period
+    for series in chosen:
+        points = await metrics.points(series, start, span[1], period, is_fresh=True)
+        values = {time: compute(samples) for time, samples in points.items()}
+        present = {time: value for time, value in values.items() if value is not None}
+        results.append(TimeSeries(present, period, label_of(series, chosen)))
+    return results
+
+
+def _read_search(query: Query, call: Call) -> tuple[str, str, int]:
+    """Return the text, the statistic and the period of a search."""
+    arguments = call.arguments
+    if not 2 <= len(arguments) <= 3:
+        raise MathError("SEARCH takes two texts and perhaps a period")
+    text, statistic = arguments[:2]
+    if not isinstance(text, Text) or not isinstance(statistic, Text):
+        raise MathError("SEARCH takes two texts and perhaps a period")
+    period = float(query.get("Period", _SEARCH_PERIOD))
+    if len(arguments) == 3:
+        last = arguments[2]
+        period = last.value if isinstance(last, Number) else 0.0
+    if not is_period(period):
+        raise MathError("The period of SEARCH must be 1, 5, 10, 20, 30 or a multiple of 60")
+    return text.value, statistic.value, int(period)
 
 
 def _own_period(queries: Sequence[Query]) -> int:

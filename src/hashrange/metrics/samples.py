@@ -9,8 +9,8 @@ row := JSON [count, sum, minimum, maximum, [bucket, count, ...] or null]
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from typing import Final, final
 
@@ -70,7 +70,7 @@ class Samples:
             bucket = bucket_of(value)
             self.buckets[bucket] = self.buckets.get(bucket, 0) + int(count)
 
-    def add_all(self, values: list[float], scale: float = 1.0) -> None:
+    def add_all(self, values: Sequence[float], scale: float = 1.0) -> None:
         """Add several values, each multiplied by `scale`; quicker than one after the other."""
         ordered = sorted(values)
         if ordered[0] <= 0.0:
@@ -83,15 +83,6 @@ class Samples:
         self.maximum = max(self.maximum, ordered[-1] * scale)
         if self.buckets is not None:
             _fill(self.buckets, ordered, scale)
-
-    def add_repeated(self, values: list[float]) -> None:
-        """Add several values, most of which are the same few."""
-        ordered = sorted(values)
-        first = 0
-        while first < len(ordered):
-            end = bisect_right(ordered, ordered[first], first)
-            self.add(ordered[first], end - first)
-            first = end
 
     def add_set(self, count: float, total: float, minimum: float, maximum: float) -> None:
         """Add samples of which only these four figures are known."""

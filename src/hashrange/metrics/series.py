@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 DYNAMODB: Final = "AWS/DynamoDB"
 """The namespace of the database's own metrics."""
 
+LAMBDA: Final = "AWS/Lambda"
 INTERNAL: Final = "Hashrange"
 """The namespace of what Hashrange measures and AWS does not."""
 
@@ -36,3 +37,9 @@ def make_series(
 ) -> Series:
     """Return a metric by its dimensions in any order."""
     return Series(account, region, namespace, name, tuple(sorted(dimensions.items())))
+
+
+def metric_series(world: tuple[str, str], metric: dict[str, Any]) -> Series:
+    """Return the series of a Metric member."""
+    dimensions = {pair["Name"]: pair["Value"] for pair in metric.get("Dimensions") or ()}
+    return make_series(*world, metric["Namespace"], metric["MetricName"], dimensions)

@@ -24,7 +24,7 @@ import orjson
 from hashrange.engine.base import STRONG, Changes, Engine, Fence, Row, RowKey
 from hashrange.limits import METRIC_SERIES_PER_WRITE_MAX
 from hashrange.metrics.samples import Samples, unpack
-from hashrange.metrics.series import DYNAMODB, INTERNAL, Series
+from hashrange.metrics.series import DYNAMODB, INTERNAL, LAMBDA, Series
 
 STORE: Final = "metrics"
 
@@ -45,7 +45,7 @@ RETENTION: Final = {
 _KEPT_TIERS: Final = (MINUTE, FIVE_MINUTES, HOUR)
 _ROWS_MAX: Final = 1000
 _BYTES_MAX: Final = 1 << 20
-_OWN: Final = (DYNAMODB, INTERNAL)
+_OWN: Final = (DYNAMODB, INTERNAL, LAMBDA)
 
 Point = tuple[Series, int]
 """A series and a time, a full minute unless it is of high resolution."""

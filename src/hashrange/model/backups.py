@@ -21,6 +21,10 @@ SYSTEM: Final = "SYSTEM"
 SYSTEM_BACKUP_SECONDS: Final = 35 * SECONDS_PER_DAY
 SYSTEM_SUFFIX: Final = "00000000"
 
+BACKUP_KIND: Final = "backup"
+REMOVAL_KIND: Final = "backup-removal"
+"""The kinds of jobs that make a backup, and that delete its files."""
+
 _ARN: Final = re.compile(
     r"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([a-zA-Z0-9_.-]{3,255})"
     r"/backup/([0-9]{14}-[0-9a-f]{8})"

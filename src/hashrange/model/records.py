@@ -329,6 +329,7 @@ def make_table(record: TableRecord) -> Table:
         name: setting["mode"] for name, setting in record.insights.items() if setting["is_enabled"]
     }
     table.policy = None if record.policy is None else record.policy.document
+    table.encryption_key_arn = record.encryption_key_arn if record.data_keys else None
     table.stream_policies = {
         label: policy.document for label, policy in record.stream_policies.items()
     }

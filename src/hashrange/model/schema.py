@@ -114,6 +114,7 @@ class Table:
         "arn",
         "by_name",
         "collections_store",
+        "encryption_key_arn",
         "expiry_store",
         "fences",
         "filling",
@@ -198,6 +199,7 @@ class Table:
         # Its resource policy, those of its streams by label, and its tags by names in lower case:
         # set by `make_table`, for those who decide about access.
         self.policy: str | None = None
+        self.encryption_key_arn: str | None = None  # of the KMS key that protects it
         self.stream_policies: dict[str, str] = {}
         self.tags: dict[str, str] = {}
         self.insights: dict[str, str] = {}  # modes by index; the table itself is ""

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
-from zlib import crc32
 
 import orjson
 
 from hashrange.errors import CorruptionError
 from hashrange.limits import STREAM_RETENTION_SECONDS
+from hashrange.quick_zlib import crc32
 
 FORMAT: Final = 2
 SHARD_BYTES: Final = 4

@@ -1,15 +1,15 @@
 """A folder that stands for an object store: a folder per bucket, a file per object.
 
-    root/BUCKET/PATH/OF/KEY                  the content, as it is
+    root/BUCKET/PATH/OF/KEY                  the content, as it is or sealed (see seals)
     root/BUCKET/.hashrange/bucket.json       who made the bucket, and when
-    root/BUCKET/.hashrange/o/PATH/OF/KEY     what else belongs to the object, as JSON
-    root/BUCKET/.hashrange/u/NAME            content on its way to become an object
+    root/BUCKET/.hashrange/o/PATH/OF/KEY     what else belongs to the object, as it is or sealed
+    root/BUCKET/.hashrange/u/NAME            content on its way to become an object (see abandoned)
 
 Files are private to the user of the server. Content is written under another name, synced, and
 renamed. What else belongs to an object is trusted only if it tells the size and the time of the
-file; otherwise, as for a file that somebody copied here, the ETag is made of those two. Several
-processes may use the folder. A key cannot be another key's folder: "a" and "a/b" exclude each
-other, which S3 allows.
+content; otherwise, as for a file that somebody copied here, the ETag is made of those two. A folder
+that is sealed lists such a file, and refuses to read it. Several processes may use the folder. A
+key cannot be another key's folder: "a" and "a/b" exclude each other, which S3 allows.
 
 The calls block, so they run in threads, except where there is no event loop (`is_inline`).
 """
@@ -28,7 +28,8 @@ from typing import Any, BinaryIO, Final, ParamSpec, TypeVar, final
 
 import orjson
 
-from hashrange.limits import OBJECT_CHUNK_BYTES
+from hashrange.limits import OBJECT_CHUNK_BYTES, UPLOAD_SWEEP_SECONDS
+from hashrange.objects.abandoned import remove_abandoned
 from hashrange.objects.base import (
     BucketEntry,
     NoSuchBucketError,
@@ -37,14 +38,24 @@ from hashrange.objects.base import (
     ObjectPage,
     ObjectStoreError,
 )
+from hashrange.objects.files import (
+    PRIVATE_FOLDER,
+    make_folder,
+    move,
+    open_private,
+    remove_empty,
+    sync_folder,
+    write_all,
+    write_small,
+)
 from hashrange.objects.names import check_bucket_name, key_part, key_parts
+from hashrange.objects.seals import PLAIN, UNREADABLE, Content, Seal, object_subject
+from hashrange.sealing import SealError
 
 _OURS: Final = ".hashrange"
 _BUCKET: Final = "bucket.json"
 _FACTS: Final = "o"
 _UPLOADS: Final = "u"
-_PRIVATE_FOLDER: Final = 0o700
-_PRIVATE_FILE: Final = 0o600
 _DEFAULT_TYPE: Final = "binary/octet-stream"
 
 P = ParamSpec("P")
@@ -55,10 +66,14 @@ Answer = TypeVar("Answer")
 class FolderStore:
     """Buckets in a folder."""
 
-    def __init__(self, root: Path | Callable[[], Path], *, is_inline: bool = False) -> None:
+    def __init__(
+        self, root: Path | Callable[[], Path], *, seal: Seal = PLAIN, is_inline: bool = False
+    ) -> None:
+        self.seal = seal
         self._given_root = root
         self._root: Path | None = None
         self._is_inline = is_inline
+        self._swept_at: dict[str, float] = {}
 
     @property
     def root(self) -> Path:
@@ -68,7 +83,7 @@ class FolderStore:
             if self._root is None:
                 assert not isinstance(self._given_root, Path)
                 self._root = self._given_root()
-            _make_folder(self._root)
+            make_folder(self._root)
         return self._root
 
     async def call(
@@ -81,6 +96,8 @@ class FolderStore:
             return await asyncio.to_thread(act, *arguments, **options)
         except OSError as error:
             raise _translated(error) from error
+        except SealError as error:
+            raise ObjectStoreError(UNREADABLE, f"The object cannot be read: {error}.") from error
 
     async def buckets(self) -> list[BucketEntry]:
         return await self.call(self._buckets)
@@ -113,20 +130,18 @@ class FolderStore:
     async def read(
         self, bucket: str, key: str, *, start: int = 0, end: int | None = None
     ) -> AsyncIterator[bytes]:
-        file = await self.call(self._open, bucket, key)
+        content = await self.call(self._open, bucket, key)
         try:
-            await self.call(file.seek, start)
-            left = None if end is None else end - start
-            while left is None or left > 0:
-                size = OBJECT_CHUNK_BYTES if left is None else min(left, OBJECT_CHUNK_BYTES)
-                chunk = await self.call(file.read, size)
+            end = content.size if end is None else min(end, content.size)
+            while start < end:
+                size = min(end - start, OBJECT_CHUNK_BYTES)
+                chunk = await self.call(content.read, start, size)
                 if not chunk:
                     return
-                if left is not None:
-                    left -= len(chunk)
+                start += len(chunk)
                 yield chunk
         finally:
-            file.close()
+            content.close()
 
     async def begin(
         self,
@@ -151,8 +166,12 @@ class FolderStore:
 
     def uploads_of(self, bucket: str) -> Path:
         """Return the folder of content that is on its way."""
-        folder = self.folder_of(bucket) / _OURS / _UPLOADS
-        _make_folder(folder)
+        folder = uploads_folder(self.folder_of(bucket))
+        make_folder(folder)
+        now = time.time()
+        if now - self._swept_at.get(bucket, 0.0) > UPLOAD_SWEEP_SECONDS:
+            self._swept_at[bucket] = now
+            remove_abandoned(folder, now)
         return folder
 
     def _buckets(self) -> list[BucketEntry]:
@@ -165,7 +184,7 @@ class FolderStore:
 
     def _bucket(self, name: str) -> BucketEntry:
         folder = self.folder_of(name)
-        facts = _read_facts(folder / _OURS / _BUCKET)
+        facts = PLAIN.unpack_facts("", _read_small(folder / _OURS / _BUCKET))
         created_at = facts.get("created_at", folder.stat().st_mtime)
         return BucketEntry(name, created_at, facts.get("owner", ""))
 
@@ -173,17 +192,17 @@ class FolderStore:
         check_bucket_name(name)
         folder = self.root / name
         try:
-            folder.mkdir(_PRIVATE_FOLDER)
+            folder.mkdir(PRIVATE_FOLDER)
         except FileExistsError:
             return False
         ours = folder / _OURS
-        ours.mkdir(_PRIVATE_FOLDER)
-        _write_facts(ours / _BUCKET, {"owner": owner, "created_at": time.time()})
+        ours.mkdir(PRIVATE_FOLDER)
+        write_small(ours / _BUCKET, orjson.dumps({"owner": owner, "created_at": time.time()}))
         return True
 
     def _delete_bucket(self, name: str) -> None:
         folder = self.folder_of(name)
-        if next(_walk(folder, "", "", ""), None) is not None:
+        if next(walk_objects(folder), None) is not None:
             raise ObjectStoreError("BucketNotEmpty", "The bucket you tried to delete is not empty")
         doomed = folder.with_name(f".{name}.{secrets.token_hex(4)}")
         folder.rename(doomed)
@@ -203,7 +222,7 @@ class FolderStore:
             raise NoSuchKeyError(key) from None
         if not path.is_file():
             raise NoSuchKeyError(key)
-        return _entry(folder, key, status)
+        return self._entry(bucket, key, path, status)
 
     def _list(
         self, bucket: str, prefix: str, after: str, keys_max: int, delimiter: str
@@ -228,14 +247,15 @@ class FolderStore:
                 last = skipped = common
                 continue
             with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                objects.append(_entry(folder, key, os.stat(path)))
+                objects.append(self._entry(bucket, key, path, os.stat(path)))
                 last = key
         return ObjectPage(objects, prefixes, last, False)
 
-    def _open(self, bucket: str, key: str) -> BinaryIO:
+    def _open(self, bucket: str, key: str) -> Content:
         self._head(bucket, key)
+        path = self.folder_of(bucket).joinpath(*key_parts(key))
         try:
-            return open(self.folder_of(bucket).joinpath(*key_parts(key)), "rb", buffering=0)
+            return self.seal.open(path, object_subject(bucket, key))
         except FileNotFoundError:
             raise NoSuchKeyError(key) from None
 
@@ -252,10 +272,10 @@ class FolderStore:
         path = folder.joinpath(*parts)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             path.unlink()
-        facts = folder.joinpath(_OURS, _FACTS, *parts)
+        facts = facts_folder(folder).joinpath(*parts)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             facts.unlink()
-        _remove_empty(path.parent, folder)
+        remove_empty(path.parent, folder)
 
     def adopt(
         self, bucket: str, key: str, content: Path, etag: str, facts: Mapping[str, Any]
@@ -264,23 +284,41 @@ class FolderStore:
         folder = self.folder_of(bucket)
         parts = key_parts(key)
         status = content.stat()
-        facts_path = folder.joinpath(_OURS, _FACTS, *parts)
+        subject = object_subject(bucket, key)
+        size = self.seal.content_bytes(content, status.st_size, None)
+        facts_path = facts_folder(folder).joinpath(*parts)
         path = folder.joinpath(*parts)
+        kept = {"size": size, "time": status.st_mtime_ns, "etag": etag, **facts}
         try:
-            _make_folder(facts_path.parent)
-            _write_facts(
-                facts_path,
-                {"size": status.st_size, "time": status.st_mtime_ns, "etag": etag, **facts},
-            )
-            _rename(content, path)
+            make_folder(facts_path.parent)
+            write_small(facts_path, self.seal.pack_facts(subject, kept))
+            move(content, path)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             raise ObjectStoreError(
                 "InvalidRequest",
                 "A folder of this store cannot hold both an object and, as if it were a folder, "
                 "objects below it",
             ) from error
-        _sync_folder(path.parent)
-        return _entry(folder, key, status)
+        sync_folder(path.parent)
+        return self._entry(bucket, key, path, status)
+
+    def _entry(
+        self, bucket: str, key: str, path: str | Path, status: os.stat_result
+    ) -> ObjectEntry:
+        facts_path = facts_folder(self.folder_of(bucket)).joinpath(*key_parts(key))
+        facts = self.seal.unpack_facts(object_subject(bucket, key), _read_small(facts_path))
+        size = self.seal.content_bytes(path, status.st_size, facts.get("size"))
+        if facts.get("size") != size or facts.get("time") != status.st_mtime_ns:
+            facts = {}
+        stamp = f"{status.st_size:x}.{status.st_mtime_ns:x}".encode()
+        return ObjectEntry(
+            key,
+            size,
+            facts.get("etag") or hashlib.md5(stamp, usedforsecurity=False).hexdigest() + "-1",
+            status.st_mtime,
+            facts.get("content_type", _DEFAULT_TYPE),
+            facts.get("headers", {}),
+        )
 
 
 @final
@@ -301,6 +339,7 @@ class FolderUpload:
         self._path = path
         self._facts = {"content_type": content_type, "headers": dict(headers)}
         self._digest = hashlib.md5(usedforsecurity=False)
+        self._writer = store.seal.writer(object_subject(bucket, key))
         self._file: BinaryIO | None = open_private(path)
 
     async def write(self, chunk: bytes) -> None:
@@ -309,13 +348,14 @@ class FolderUpload:
     def _write(self, chunk: bytes) -> None:
         assert self._file is not None, "the upload has ended"
         self._digest.update(chunk)
-        write_all(self._file, chunk)
+        write_all(self._file, self._writer.update(chunk))
 
     async def complete(self) -> ObjectEntry:
         return await self._store.call(self._complete)
 
     def _complete(self) -> ObjectEntry:
         assert self._file is not None, "the upload has ended"
+        write_all(self._file, self._writer.finish())
         os.fsync(self._file.fileno())
         self._file.close()
         self._file = None
@@ -333,42 +373,19 @@ class FolderUpload:
             await self._store.call(self._path.unlink, missing_ok=True)
 
 
-def open_private(path: Path) -> BinaryIO:
-    """Make a file that only the user of the server can read."""
-    return open(
-        path, "xb", buffering=0, opener=lambda name, flags: os.open(name, flags, _PRIVATE_FILE)
-    )
+def facts_folder(bucket: Path) -> Path:
+    """Return where the folder of a bucket has what else belongs to objects."""
+    return bucket / _OURS / _FACTS
 
 
-def write_all(file: BinaryIO, chunk: bytes) -> None:
-    """Write a chunk to a file without a buffer."""
-    view = memoryview(chunk)
-    while view:
-        view = view[file.write(view) :]
+def uploads_folder(bucket: Path) -> Path:
+    """Return where the folder of a bucket has content on its way."""
+    return bucket / _OURS / _UPLOADS
 
 
-def _make_folder(path: Path) -> None:
-    """Make a private folder in private folders."""
-    try:
-        path.mkdir(_PRIVATE_FOLDER, exist_ok=True)
-    except FileNotFoundError:
-        _make_folder(path.parent)
-        path.mkdir(_PRIVATE_FOLDER, exist_ok=True)
-
-
-def _entry(folder: Path, key: str, status: os.stat_result) -> ObjectEntry:
-    facts = _read_facts(folder.joinpath(_OURS, _FACTS, *key_parts(key)))
-    if facts.get("size") != status.st_size or facts.get("time") != status.st_mtime_ns:
-        facts = {}
-    stamp = f"{status.st_size:x}.{status.st_mtime_ns:x}".encode()
-    return ObjectEntry(
-        key,
-        status.st_size,
-        facts.get("etag") or hashlib.md5(stamp, usedforsecurity=False).hexdigest() + "-1",
-        status.st_mtime,
-        facts.get("content_type", _DEFAULT_TYPE),
-        facts.get("headers", {}),
-    )
+def walk_objects(bucket: Path) -> Iterator[tuple[str, str]]:
+    """Yield the keys of all objects in the folder of a bucket, in their order, and their files."""
+    return _walk(bucket, "", "", "")
 
 
 def _walk(folder: Path | str, above: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
@@ -396,45 +413,11 @@ def _walk(folder: Path | str, above: str, prefix: str, after: str) -> Iterator[t
             yield key, entry.path
 
 
-def _read_facts(path: Path) -> dict[str, Any]:
+def _read_small(path: Path) -> bytes:
     try:
-        facts: dict[str, Any] = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return facts
-
-
-def _write_facts(path: Path, facts: Mapping[str, Any]) -> None:
-    """Write a small file as a whole; it is not synced, as it can be missing."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}")
-    with open_private(temporary) as file:
-        write_all(file, orjson.dumps(facts))
-    temporary.replace(path)
-
-
-def _rename(content: Path, path: Path) -> None:
-    """Rename a file, making its folders; another process may remove empty ones meanwhile."""
-    for _ in range(10):
-        _make_folder(path.parent)
-        with contextlib.suppress(FileNotFoundError):
-            content.replace(path)
-            return
-    content.replace(path)
-
-
-def _remove_empty(folder: Path, root: Path) -> None:
-    with contextlib.suppress(OSError):
-        while folder != root:
-            folder.rmdir()
-            folder = folder.parent
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _translated(error: OSError) -> ObjectStoreError:

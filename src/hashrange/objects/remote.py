@@ -49,7 +49,7 @@ def make_client(settings: RemoteSettings) -> Any:
         import botocore.session
     except ImportError as error:
         raise ObjectStoreError(
-            "InternalError", "A remote object store needs boto3: pip install 'hashrange[s3]'"
+            "InternalError", "A remote object store needs boto3: pip install boto3"
         ) from error
     session = botocore.session.Session()
     if settings.credentials is not None:

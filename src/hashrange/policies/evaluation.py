@@ -115,7 +115,7 @@ class Coverages:
 class Grants:
     """A principal with its compiled policies, shared by all its requests until one changes."""
 
-    __slots__ = ("_cache", "boundary", "identity", "plain", "principal", "session")
+    __slots__ = ("_cache", "boundary", "identity", "principal", "session")
 
     def __init__(
         self,
@@ -129,8 +129,6 @@ class Grants:
         self.boundary = boundary
         self.session = session
         self._cache: dict[tuple[str, str], Coverages] = {}
-        # For those who authorise requests: what was allowed without a look at the request.
-        self.plain: dict[tuple[str, str, str], object] = {}
 
     def coverages(self, action: str, resource: str, context: ContextValues) -> Coverages:
         """Return what the policies say about an action on a resource."""

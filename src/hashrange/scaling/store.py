@@ -56,6 +56,7 @@ class _Edit:
         document = self._edit(None if row is None else orjson.loads(row))
         changes = Changes(document)
         changes.creates = [STORE]
+        changes.is_announced = row is None  # a worker that had no target looks again
         if document is not None:
             changes.puts.append((*self.keys[0], orjson.dumps(document)))
         elif row is not None:
@@ -89,6 +90,10 @@ class ScalingStore:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    def counter(self) -> int:
+        """Return a number that moves when there is a new target; it may move without one, too."""
+        return self._engine.counter()
 
     async def change(
         self, world: World, resource: str, dimension: str, edit: Editor

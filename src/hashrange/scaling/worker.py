@@ -84,11 +84,17 @@ class ScalingWorker:
         self._capacities = capacities
         self._consumption = consumption
         self._alarms = alarms
+        self._empty_as_of = -1  # the counter as of which there was no target
 
     async def step(self) -> int:
         """Do what is due; return how many targets were changed."""
+        counter = self._store.counter()
+        if counter == self._empty_as_of:
+            return 0
+        targets = await self._store.targets()
+        self._empty_as_of = -1 if targets else counter
         done = 0
-        for world, target in await self._store.targets():
+        for world, target in targets:
             try:
                 done += await self._attend(world, target)
             except ClientError as error:

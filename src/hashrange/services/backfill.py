@@ -14,7 +14,8 @@ whether the server was stopped in between. It is done in small pieces, between w
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, final
 
 from hashrange.clock import Clock
@@ -57,8 +58,10 @@ class Backfill:
         self._follower = IndexFollower(engine, catalog)
         self._counter = -1
         self._fills: list[Fill] = []
+        self._last: Fill | None = None  # the one that was worked on
         self._items: dict[Fill, int] = {}  # how many this process has looked at
         self._filled: set[tuple[Fill, int]] = set()  # shards whose items are all in the index
+        self.progressed: Callable[[Fill, float], None] | None = None
 
     async def run_to_end(self) -> None:
         """Fill every index that may be filled now."""
@@ -76,7 +79,8 @@ class Backfill:
             # An index of the same name may be another one now; positions tell what is filled.
             self._filled.clear()
             self._counter = counter
-        for fill in self._fills:
+        for fill in self._in_turn():
+            self._last = fill
             try:
                 if await self._fill_chunk(fill):
                     return 1
@@ -85,6 +89,12 @@ class Backfill:
             except (ResourceNotFoundException, AccessDeniedException):
                 continue  # it is gone, or its KMS key cannot be used
         return 0
+
+    def _in_turn(self) -> list[Fill]:
+        """Return the indexes, those after the last one first: none has to wait for all others."""
+        fills = sorted(self._fills)
+        start = 0 if self._last is None else bisect_right(fills, self._last)
+        return fills[start:] + fills[:start]
 
     async def _fill_chunk(self, fill: Fill) -> bool:
         """Take an index one chunk further; False when its filling may not begin yet."""
@@ -105,6 +115,7 @@ class Backfill:
             await self._follower.drain(table.store, table.shards)
         await self._catalog.change(account, region, name, target.end)
         items = self._items.pop(fill, 0)
+        self._tell(fill, 100.0)
         _LOGGER.info("filled %s of table %s from %d items", target.title, table.arn, items)
         return True
 
@@ -135,6 +146,8 @@ class Backfill:
         if before // _PROGRESS_ITEMS != (before + items) // _PROGRESS_ITEMS:
             table = target.table
             total, _ = await self._engine.tally(table.store, table.shards, table.store)
+            # Items that were added meanwhile may have been looked at, too.
+            self._tell(fill, min(100.0, 100.0 * (before + items) / max(1, total)))
             _LOGGER.info(
                 "filling %s of table %s: %d of about %d items",
                 target.title,
@@ -142,6 +155,11 @@ class Backfill:
                 before + items,
                 total,
             )
+
+    def _tell(self, fill: Fill, percent: float) -> None:
+        """Tell how far an index has come; an expiry index is none that users know."""
+        if self.progressed is not None and fill[3] != TIME_TO_LIVE_FILL:
+            self.progressed(fill, percent)
 
 
 class _Target(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Final, final
 
-from hashrange.beat import Attention, next_beat, rest
+from hashrange.beat import Attention, next_beat, rest, seconds_until
 from hashrange.engine.base import Engine, Lease
 from hashrange.errors import (
     AccessDeniedException,
@@ -28,8 +28,11 @@ _LOGGER = logging.getLogger("hashrange.background")
 
 _LEASE_NAME: Final = "background"
 _LEASE_SECONDS: Final = 10.0
-_LEASE_PAUSE_SECONDS: Final = 1.0
+_LEASE_PAUSE_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 1.0
+# No step takes so long; one that does waits for what does not come.
+_STEP_SECONDS_MAX: Final = 120.0
+_END_SECONDS_MAX: Final = 30.0
 # Event loops count milliseconds and may wake up a little early.
 _EARLY_SECONDS: Final = 0.001
 
@@ -77,18 +80,36 @@ class Service:
     async def step(self, *, is_calm: bool = False) -> None:
         """Do a piece of work, and note when to do the next."""
         try:
-            done = await self._step()
+            async with asyncio.timeout(_STEP_SECONDS_MAX):
+                done = await self._step()
         except StorageFullError as error:
             if (remark := self._full_storage_pace.remark()) is not None:
                 _LOGGER.error("%s found no room in storage: %s%s", self._name, error, remark)
             self.due_at = monotonic() + _RETRY_SECONDS
-        except (AccessDeniedException, CorruptionError, EngineError, UnknownOutcomeError):
+        except (
+            AccessDeniedException,
+            CorruptionError,
+            EngineError,
+            TimeoutError,
+            UnknownOutcomeError,
+        ):
             # Access is denied to the tables of a KMS key that cannot be used.
             _LOGGER.exception("%s failed; it will be tried again", self._name)
             self.due_at = monotonic() + _RETRY_SECONDS
         else:
             idle_seconds = self._calm_seconds if is_calm else self._idle_seconds
             self.due_at = next_beat(self._busy_seconds if done else idle_seconds)
+
+
+def on_hint(service: Service, wait: Callable[[float], Awaitable[None]]) -> Run:
+    """Return work that steps a service by itself: when it is due, or when `wait` ends early."""
+
+    async def run() -> None:
+        while True:
+            await service.step()
+            await wait(max(0.0, service.due_at - monotonic()))
+
+    return run
 
 
 @final
@@ -108,10 +129,7 @@ class Background:
             if lease is None:
                 await rest(_LEASE_PAUSE_SECONDS)
                 continue
-            try:
-                await self._work(lease)
-            finally:
-                await lease.release()
+            await self._work(lease)
 
     async def _take_lease(self) -> Lease | None:
         try:
@@ -129,10 +147,19 @@ class Background:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for task in tasks:
+            # Other processes do not wait for them.
+            await lease.release()
+            if tasks:
+                await self._wait_for(tasks)
+
+    async def _wait_for(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Wait until cancelled work has ended; what does not end is told, and left alone."""
+        done, pending = await asyncio.wait(tasks, timeout=_END_SECONDS_MAX)
+        for task in done:
             if not task.cancelled() and task.exception() is not None:
                 _LOGGER.critical("background work ended", exc_info=task.exception())
+        for task in pending:
+            _LOGGER.error("background work does not end: %s", task.get_stack(limit=1))
 
     async def _step_due(self) -> None:
         """Step the services that are due, then rest until the next one is."""
@@ -141,4 +168,4 @@ class Background:
             if monotonic() >= service.due_at - _EARLY_SECONDS:
                 await service.step(is_calm=is_calm)
         next_at = min(service.due_at for service in self._services)
-        await asyncio.sleep(max(0.0, next_at - monotonic()))
+        await asyncio.sleep(seconds_until(next_at))

@@ -2,6 +2,7 @@
 
 An action is turned into what it stands for: a message to a topic, a call of a function, a request
 to a webhook, or a call of a scaling policy. What could not be delivered is tried again, some times.
+The outbox is read when the engine's change counter has moved or a parcel is due, and now and then.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, final
 
-from hashrange.alarms.documents import Document, Documents, Key, prefix_of
+from hashrange.alarms.documents import OUTBOX, Document, Documents, Key, prefix_of
 from hashrange.alarms.messages import event_of, message_of, subject_of
 from hashrange.alarms.outbox import (
     ATTEMPTS_MAX,
-    OUTBOX,
     RETRY_SECONDS,
     function_parcel,
     http_parcel,
@@ -31,6 +31,8 @@ from hashrange.services.triggers.targets import Invocation
 _LOGGER: Final = logging.getLogger("hashrange.alarms")
 _POST_SECONDS_MAX: Final = 15.0
 _AT_ONCE_MAX: Final = 16
+# Where the counter moves late, a parcel waits no longer than this.
+_LOOK_SECONDS: Final = 5.0
 
 Scale = Callable[[World, str, Document], Awaitable[None]]
 """Carries out a scaling policy, given by its ARN, for an alarm."""
@@ -59,14 +61,22 @@ class Deliveries:
         self._clock = clock
         self.scale: Scale | None = None
         self._turn = asyncio.Lock()
+        self._counter = -1
+        self._look_at = 0.0
 
     async def step(self) -> int:
         """Send the parcels that are due; return how many were."""
         async with self._turn:
-            now = self._clock.now()
+            now, counter = self._clock.now(), self._documents.counter()
+            if counter == self._counter and now < self._look_at:
+                return 0
             waiting = await self._documents.list(prefix_of(OUTBOX))
             due = [(key, parcel) for key, parcel in waiting if parcel["DueAt"] <= now]
             await asyncio.gather(*(self._send(key, parcel) for key, parcel in due[:_AT_ONCE_MAX]))
+            # Those that wait for another attempt have moved the counter.
+            later = [parcel["DueAt"] for _, parcel in waiting if parcel["DueAt"] > now]
+            self._look_at = min([*later, now + _LOOK_SECONDS])
+            self._counter = counter if len(due) <= _AT_ONCE_MAX else -1
             return len(due)
 
     async def _send(self, key: Key, parcel: Document) -> None:

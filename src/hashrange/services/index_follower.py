@@ -7,7 +7,9 @@ twice, or by two processes at once, changes nothing: the higher version of an in
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, final
 
 from hashrange.engine.base import SEQUENCE_BYTES, STRONG, Changes, Engine, Fence, RowKey
@@ -18,20 +20,37 @@ from hashrange.storage.index_queue import Operation, unpack_operations
 from hashrange.storage.log import sequence_of
 from hashrange.storage.settled_writes import write_surely
 
+# Hints are waited for with a task for each table. Where these are many, looking is cheaper.
+_WATCHED_MAX: Final = 64
+_UNWATCHED_SECONDS: Final = 0.05
 _CHUNK_ROWS: Final = 50  # of 400 kilobytes each at most, and hardly ever
 _UNBOUNDED: Final = 1 << 40
 _END: Final = b"\xff" * (SEQUENCE_BYTES + 1)
 
 _Versioned = tuple[int, bytes, bytes | None, int]
+_Queued = tuple[int, Sequence[Operation], float | None]
+"""A queue row: its number, its operations and the time of its write."""
 
 
-RunAll = Callable[[Sequence[Awaitable[int]]], Awaitable[Sequence[int]]]
+Steps = Sequence[Callable[[], Awaitable[int]]]
+RunAll = Callable[[Steps], Awaitable[Sequence[int]]]
 """How the shards of a table are followed: one after another, or at once."""
 
 
-async def run_one_after_another(steps: Sequence[Awaitable[int]]) -> list[int]:
+async def run_one_after_another(steps: Steps) -> list[int]:
     """Return the results of steps that are taken in turn."""
-    return [await step for step in steps]
+    return [await step() for step in steps]
+
+
+Followed = Callable[[str, str, str, float], None]
+"""Is told account, region and table, and when the oldest change that a step took was written.
+
+It is told so after the step, also if that failed: the age of the change is the lag of the table.
+"""
+
+
+def _note_nothing(_account: str, _region: str, _table: str, _written_at: float) -> None:
+    pass
 
 
 @final
@@ -57,11 +76,13 @@ class IndexFollower:
     def __init__(
         self, engine: Engine, catalog: Catalog, run_all: RunAll = run_one_after_another
     ) -> None:
+        self.followed: Followed = _note_nothing
         self._engine = engine
         self._catalog = catalog
         self._run_all = run_all
         self._counter = -1
-        self._tables: dict[str, int] = {}  # spaces with global indexes, and their shards
+        # Spaces with global indexes: their shards, and account, region and name of the table.
+        self._tables: dict[str, tuple[int, tuple[str, str, str]]] = {}
         self._seen: dict[str, int] = {}  # what `appended` said when a queue was found empty
 
     async def run_to_end(self) -> None:
@@ -79,16 +100,39 @@ class IndexFollower:
             self._seen = {}
             self._counter = counter
         done = 0
-        for space, shards in self._tables.items():
+        failure: EngineError | None = None
+        for space, (shards, _) in self._tables.items():
             appended = self._engine.appended(space)
             if self._seen.get(space) == appended:
                 continue
-            steps = [self._follow_if_open(space, shard) for shard in range(shards)]
-            counts = await self._run_all(steps)
+            steps = [partial(self._follow_if_open, space, shard) for shard in range(shards)]
+            try:
+                counts = await self._run_all(steps)
+            except EngineError as error:
+                failure = error  # which may concern this table alone
+                continue
             if not any(counts):
                 self._seen[space] = appended
             done += sum(counts)
+        if failure is not None:
+            raise failure
         return done
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until something is appended to a queue that was found empty, at most so long."""
+        seen = list(self._seen.items())
+        if not seen or len(seen) > _WATCHED_MAX:
+            await asyncio.sleep(min(seconds, _UNWATCHED_SECONDS) if seen else seconds)
+            return
+        watching = [
+            asyncio.ensure_future(self._engine.watch(space, mark, seconds)) for space, mark in seen
+        ]
+        try:
+            await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
 
     async def drain(self, space: str, shards: int) -> None:
         """Do what is in the queues of a table now."""
@@ -118,12 +162,20 @@ class IndexFollower:
         )
         if not rows:
             return 0
-        for target, versions in _by_store(
-            [(sequence_of(key), unpack_operations(value)) for key, value in rows]
-        ).items():
-            await self._merge(target, versions)
+        queued = [(sequence_of(key), *unpack_operations(value)) for key, value in rows]
+        try:
+            for target, versions in _by_store(queued).items():
+                await self._merge(target, versions)
+        finally:
+            self._tell(space, queued)
         await write_surely(self._engine, _Removal([(store, shard, key) for key, _ in rows]))
         return len(rows)
+
+    def _tell(self, space: str, queued: Sequence[_Queued]) -> None:
+        oldest = min((time for _, _, time in queued if time is not None), default=None)
+        table = self._tables.get(space)
+        if oldest is not None and table is not None:
+            self.followed(*table[1], oldest)
 
     async def _merge(self, store: str, versions: Sequence[_Versioned]) -> None:
         try:
@@ -135,10 +187,10 @@ class IndexFollower:
             # The index was deleted; its rows are not needed.
 
 
-def _by_store(queued: Sequence[tuple[int, Sequence[Operation]]]) -> dict[str, list[_Versioned]]:
+def _by_store(queued: Sequence[_Queued]) -> dict[str, list[_Versioned]]:
     """Return operations by store, the last one of each row only."""
     found: dict[str, dict[tuple[int, bytes], _Versioned]] = {}
-    for version, operations in queued:
+    for version, operations, _ in queued:
         for store, shard, key, row in operations:
             found.setdefault(store, {})[shard, key] = (shard, key, row, version)
     return {store: list(rows.values()) for store, rows in found.items()}

@@ -6,25 +6,24 @@ again. A job ends in one of three ways: the coroutine returns, it raises `JobFai
 job was cancelled. After the latter two the kind undoes what is half done. A job that fails by a
 fault of the engine is tried again from its last progress, a bounded number of times.
 
-The process that holds the lease of the background work runs the jobs, a few at a time. Between
-pieces a job rests for as long as it worked whenever requests are being answered (`Pace`), so that
-it takes at most half of the event loop from them.
+The process that holds the lease of the background work runs the jobs, a few at a time. A job rests
+between its pieces while requests are being answered (see `job_pace`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from time import perf_counter
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, final
 
-from hashrange.beat import BEAT_SECONDS, Attention, rest
+from hashrange.beat import CALM_SECONDS, Attention, rest
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import EngineError, UnknownOutcomeError
 from hashrange.limits import JOB_KEPT_SECONDS, JOBS_AT_A_TIME_MAX
 from hashrange.model.jobs import CANCELLED, CANCELLING, COMPLETED, FAILED, JobRecord
+from hashrange.services.job_pace import Pace
 from hashrange.storage.jobs import JobStore
 
 _LOGGER = logging.getLogger("hashrange.jobs")
@@ -33,9 +32,6 @@ _LOOK_SECONDS: Final = 0.1
 _ATTEMPTS_MAX: Final = 10
 _RETRY_SECONDS: Final = 0.5
 _FORGET_SECONDS: Final = 3600.0
-# The loop comes back sooner than this if nothing else wanted to run.
-_QUIET_SECONDS: Final = 0.000_3
-_REST_SECONDS_MAX: Final = 0.05
 
 
 @final
@@ -51,25 +47,6 @@ class JobFailedError(Exception):
 @final
 class JobCancelledError(Exception):
     """A job found that it was cancelled."""
-
-
-@final
-class Pace:
-    """Rests between pieces of work, as long as others have use for the event loop."""
-
-    __slots__ = ("_resumed_at", "is_patient")
-
-    def __init__(self, *, is_patient: bool = True) -> None:
-        self.is_patient = is_patient
-        self._resumed_at = perf_counter()
-
-    async def rest(self) -> None:
-        """Let others run; if any did, rest for as long as the last piece took."""
-        begun_at = perf_counter()
-        await asyncio.sleep(0)
-        if self.is_patient and perf_counter() - begun_at > _QUIET_SECONDS:
-            await asyncio.sleep(min(begun_at - self._resumed_at, _REST_SECONDS_MAX))
-        self._resumed_at = perf_counter()
 
 
 @final
@@ -125,12 +102,18 @@ class Jobs:
     """All jobs of all kinds; one process runs them."""
 
     def __init__(
-        self, engine: Engine, store: JobStore, clock: Clock, kinds: Mapping[str, Kind]
+        self,
+        engine: Engine,
+        store: JobStore,
+        clock: Clock,
+        make_kinds: Callable[[], Mapping[str, Kind]],
     ) -> None:
+        """Make the kinds of jobs when the first job is found: most servers never see one."""
         self._engine = engine
         self._store = store
         self._clock = clock
-        self._kinds = kinds
+        self._make_kinds = make_kinds
+        self._kinds: Mapping[str, Kind] | None = None
         self._counter = -1
         self._forgot_at = 0.0
 
@@ -145,7 +128,7 @@ class Jobs:
                     self._counter = -1
                 await self._start_new(tasks)
                 is_attentive = attention.pay(self._engine.counter())
-                await rest(_LOOK_SECONDS if tasks or is_attentive else BEAT_SECONDS)
+                await rest(_LOOK_SECONDS if tasks or is_attentive else CALM_SECONDS)
         finally:
             for task in tasks.values():
                 task.cancel()
@@ -153,7 +136,7 @@ class Jobs:
 
     async def _start_new(self, tasks: dict[str, asyncio.Task[None]]) -> None:
         try:
-            for record in await self._find():
+            for record in await self._find(is_patient=True):
                 if record.id not in tasks and len(tasks) < JOBS_AT_A_TIME_MAX:
                     tasks[record.id] = asyncio.create_task(self._carry_out(record, Pace()))
             if self._clock.now() - self._forgot_at > _FORGET_SECONDS:
@@ -165,21 +148,26 @@ class Jobs:
 
     async def run_to_end(self) -> None:
         """Carry out every job there is, one after another, without rests."""
-        for record in await self._find():
+        for record in await self._find(is_patient=False):
             await self._carry_out(record, Pace(is_patient=False))
             self._counter = -1
 
-    async def _find(self) -> list[JobRecord]:
+    async def _find(self, *, is_patient: bool) -> list[JobRecord]:
         """Return the jobs to do; costs a comparison while no request started one."""
         counter = self._engine.counter()
         if counter == self._counter:
             return []
         records = await self._store.active()
         self._counter = counter
-        return [record for record in records if record.kind in self._kinds]
+        if records and self._kinds is None:
+            # It loads modules, which takes a tenth of a second.
+            made = asyncio.to_thread(self._make_kinds) if is_patient else None
+            self._kinds = self._make_kinds() if made is None else await made
+        return [record for record in records if record.kind in (self._kinds or ())]
 
     async def _carry_out(self, record: JobRecord, pace: Pace) -> None:
         """Run a job until it has ended, whatever happens."""
+        assert self._kinds is not None  # since the job was found
         kind = self._kinds[record.kind]
         job = Job(record, self._store, self._clock, pace)
         _LOGGER.info("job %s begins", record.arn)

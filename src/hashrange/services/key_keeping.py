@@ -10,8 +10,8 @@ from typing import final
 
 from hashrange.clock import Clock
 from hashrange.keyring.ciphertexts import make_material
-from hashrange.keyring.records import Key
-from hashrange.keyring.store import KeyStore, Records, alias_row, key_row
+from hashrange.keyring.records import Grave, Key
+from hashrange.keyring.store import KeyStore, Records, alias_row, grave_row, key_row
 
 
 @final
@@ -37,7 +37,7 @@ class KeyKeeping:
 
     async def _delete(self, key: Key, now: float) -> None:
         place = (key.account, key.region)
-        row = key_row(place, key.id)
+        row, grave = key_row(place, key.id), grave_row(place, key.id)
         names = [alias.name for alias in await self._store.aliases(place) if alias.key_id == key.id]
         aliases = [alias_row(place, name) for name in names]
 
@@ -45,7 +45,7 @@ class KeyKeeping:
             found = records[row]
             if not isinstance(found, Key) or not found.is_gone(now):
                 return {}
-            return dict.fromkeys([row, *aliases])
+            return {**dict.fromkeys([row, *aliases]), grave: Grave(found.closed_at)}
 
         await self._store.change([row, *aliases], delete)
 

@@ -23,9 +23,11 @@ from hashrange.errors import (
 from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.jobs import COMPLETED
 from hashrange.model.records import DataKey, TableRecord, record_of
-from hashrange.objects.backups import BackupDamagedError, BackupFiles, Cipher
+from hashrange.objects.backup_parts import BackupDamagedError, Cipher
+from hashrange.objects.backups import BackupFiles
 from hashrange.objects.base import ObjectStoreError
 from hashrange.services.bulk_load import BulkLoad
+from hashrange.services.job_pace import Pace
 from hashrange.services.jobs import Job, JobFailedError
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.layout import END_OF_KEYS
@@ -36,7 +38,7 @@ KIND: Final = "restore"
 # What is read or loaded in one go keeps requests waiting, a millisecond or two.
 CHUNK_ROWS: Final = 100
 CHUNK_BYTES: Final = 1 << 18
-_CHUNKS_PER_SAVE: Final = 64
+_ROWS_PER_SAVE: Final = 6400
 # A write may be committed this long after its time was taken.
 _IN_FLIGHT_SECONDS: Final = 60.0
 _END: Final = END_OF_KEYS * 2
@@ -47,8 +49,11 @@ Progress = dict[str, Any]
 class Source(Protocol):
     """What a table is restored from."""
 
-    async def read(self, progress: Progress) -> tuple[list[Row], Progress | None]:
-        """Return items from a position on, and the position behind them; None at the end."""
+    async def read(self, progress: Progress, rows_max: int) -> tuple[list[Row], Progress | None]:
+        """Return items from a position on, and the position behind them; None at the end.
+
+        A source that has all of them at hand may return more than `rows_max`.
+        """
 
     async def check(self) -> None:
         """Raise JobFailedError if what was read is not all that it should be."""
@@ -96,20 +101,28 @@ class Restores:
         await BulkLoad(self._engine, self._catalog, record).abandon()
 
     async def _fill(self, job: Job, load: BulkLoad) -> None:
-        source = await self._source(job.record.request["source"])
+        source = await self._source(job)
+        pace = job.pace
+        reading, loading = pace.pieces(), pace.pieces()
         progress: Progress | None = job.record.progress or {}
-        chunks = 0
+        unsaved = 0
         while progress is not None:
-            rows, progress = await source.read(progress)
-            for first in range(0, len(rows), CHUNK_ROWS):
-                await load.load(rows[first : first + CHUNK_ROWS])
-                await job.pace.rest()
-            chunks += 1
-            if progress is not None and chunks % _CHUNKS_PER_SAVE == 0:
+            rows, progress = await source.read(progress, reading.rows(CHUNK_ROWS))
+            await reading.rest(len(rows))
+            first = 0
+            while first < len(rows):
+                chunk = rows[first : first + loading.rows(CHUNK_ROWS)]
+                await load.load(chunk)
+                first += len(chunk)
+                await loading.rest(len(chunk))
+            unsaved += len(rows)
+            if progress is not None and unsaved >= _ROWS_PER_SAVE:
                 await job.save(progress)
+                unsaved = 0
         await source.check()
 
-    async def _source(self, wanted: dict[str, Any]) -> Source:
+    async def _source(self, job: Job) -> Source:
+        wanted = job.record.request["source"]
         if "time" in wanted:
             record = await self._catalog.find(wanted["account"], wanted["region"], wanted["name"])
             past = _Past(self._engine, self._catalog, self._clock, record, wanted)
@@ -127,7 +140,7 @@ class Restores:
             table = manifest["backup"]["table"]
             sealed = astuple(DataKey(**manifest["data_key"]))
             cipher = await self._keys.open(sealed, table["account"], table["name"])
-        return _Files(self._files, wanted["backup"], manifest, cipher)
+        return _Files(self._files, wanted["backup"], manifest, cipher, job.pace)
 
 
 @final
@@ -139,7 +152,7 @@ class StoreSource:
         self._store = store
         self._shards = shards
 
-    async def read(self, progress: Progress) -> tuple[list[Row], Progress | None]:
+    async def read(self, progress: Progress, rows_max: int) -> tuple[list[Row], Progress | None]:
         shard = progress.get("shard", 0)
         rows, ended = await self._ranges.range(
             self._store,
@@ -147,7 +160,7 @@ class StoreSource:
             bytes.fromhex(progress.get("key", "")),
             _END,
             reverse=False,
-            rows_max=CHUNK_ROWS,
+            rows_max=rows_max,
             bytes_max=CHUNK_BYTES,
             consistency=STRONG,
         )
@@ -178,8 +191,8 @@ class _Past:
         shards = 1 if record is None else record.shards
         self._items = StoreSource(view, wanted["history"].partition(".")[0], shards)
 
-    async def read(self, progress: Progress) -> tuple[list[Row], Progress | None]:
-        return await self._items.read(progress)
+    async def read(self, progress: Progress, rows_max: int) -> tuple[list[Row], Progress | None]:
+        return await self._items.read(progress, rows_max)
 
     async def check(self) -> None:
         wanted = self._wanted
@@ -198,19 +211,29 @@ class _Files:
     """A backup in files."""
 
     def __init__(
-        self, files: BackupFiles, id: str, manifest: dict[str, Any], cipher: Cipher | None
+        self,
+        files: BackupFiles,
+        id: str,
+        manifest: dict[str, Any],
+        cipher: Cipher | None,
+        pace: Pace,
     ) -> None:
         self._files = files
         self._id = id
         self._manifest = manifest
         self._cipher = cipher
+        self._pace = pace
 
-    async def read(self, progress: Progress) -> tuple[list[Row], Progress | None]:
+    async def read(self, progress: Progress, rows_max: int) -> tuple[list[Row], Progress | None]:
         number = progress.get("part", 0)
         count = len(self._manifest["parts"])
         if number >= count:
             return [], None
-        rows = await self._files.read_part(self._id, self._manifest, number, self._cipher)
+        pieces = self._files.read_part(self._id, self._manifest, number, self._cipher)
+        rows: list[Row] = []
+        while (piece := await self._pace.apart(anext(pieces, None))) is not None:
+            rows += piece
+            await self._pace.rest()
         return rows, {"part": number + 1} if number + 1 < count else None
 
     async def check(self) -> None:

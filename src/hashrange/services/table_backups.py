@@ -21,18 +21,20 @@ from hashrange.keyring.table_keys import TableKeys
 from hashrange.model.backups import BackupRecord
 from hashrange.model.jobs import COMPLETED
 from hashrange.model.records import DataKey, TableRecord
-from hashrange.objects.backups import BackupFiles
+from hashrange.objects.backups import PACKED_BYTES, BackupFiles, PartFile
 from hashrange.objects.base import ObjectStoreError
+from hashrange.services.job_pace import Pace
 from hashrange.services.jobs import Job, JobFailedError
-from hashrange.services.restores import StoreSource
+from hashrange.services.restores import CHUNK_ROWS, Progress, StoreSource
 from hashrange.storage.backups import BackupStore
 from hashrange.storage.catalog import Catalog, Edit
 from hashrange.storage.layout import row_size
 from hashrange.storage.past import BeginningCut, PastView
 
-BACKUP_KIND: Final = "backup"
-REMOVAL_KIND: Final = "backup-removal"
 _PART_BYTES: Final = 4 << 20
+_PARTS_PER_SAVE_SHARE: Final = 64
+# What a thread packs at once while requests want the processors.
+_BUSY_PACKED_BYTES: Final = 1 << 16
 
 
 @final
@@ -140,25 +142,46 @@ class TableBackups:
         view = PastView(self._engine, record.snapshots[backup.id], BeginningCut())
         source = StoreSource(view, record.store, record.shards)
         kept = job.record.progress
-        parts: list[dict[str, Any]] = kept.get("parts", [])
+        parts: list[dict[str, Any]] = list(kept.get("parts", []))
         size: int = kept.get("size", 0)
         position: dict[str, Any] | None = kept.get("position", {})
+        saved = len(parts)
         while position is not None:
-            entries: list[tuple[bytes, bytes]] = []
-            room = _PART_BYTES
-            while position is not None and room > 0:
-                rows, position = await source.read(position)
-                entries += rows
-                room -= sum([len(row) for _, row in rows])
-                await job.pace.rest()
-            if entries:
-                parts.append(await self._files.write_part(backup.id, len(parts), entries, cipher))
-                size += sum([row_size(row) for _, row in entries])
-            progress = {"parts": parts, "size": size, "position": position}
-            if data_key is not None:
-                progress["data_key"] = asdict(data_key)
-            await job.save(progress)
+            part = await self._files.begin_part(backup.id, len(parts), cipher)
+            try:
+                position, part_size = await _fill(job.pace, source, position, part)
+                if part_size:
+                    parts.append(await job.pace.apart(part.complete()))
+                    size += part_size
+            finally:
+                await part.abort()  # unless it is complete
+            # Progress tells all parts, so of many it is kept less often.
+            if len(parts) - saved > len(parts) // _PARTS_PER_SAVE_SHARE or position is None:
+                saved = len(parts)
+                progress = {"parts": list(parts), "size": size, "position": position}
+                if data_key is not None:
+                    progress["data_key"] = asdict(data_key)
+                await job.save(progress)
         return parts, size
+
+
+async def _fill(
+    pace: Pace, source: StoreSource, position: Progress, part: PartFile
+) -> tuple[Progress | None, int]:
+    """Read items into a part; return the position behind them, and their size."""
+    reading = pace.pieces()
+    room = _PART_BYTES
+    size = 0
+    here: Progress | None = position
+    while here is not None and room > 0:
+        rows, here = await source.read(here, reading.rows(CHUNK_ROWS))
+        row_bytes = sum([len(row) for _, row in rows])
+        room -= row_bytes
+        size += sum([row_size(row) for _, row in rows])
+        packed_bytes = _BUSY_PACKED_BYTES if pace.is_busy else PACKED_BYTES
+        await pace.apart(part.add(rows, row_bytes, packed_bytes))
+        await reading.rest(len(rows))
+    return here, size
 
 
 def _data_key_of(job: Job, record: TableRecord) -> DataKey | None:

@@ -3,19 +3,25 @@
 Only for engines that change one shard at a time; see storage/transactions. Writers and readers that
 meet a lock finish its transaction themselves, so nothing waits for this service. It finishes the
 other transactions.
+
+It looks at each shard of the ledger once a second while there are open transactions, and less and
+less often while there are none. These looks need not be strong: what one of them misses, another
+one finds. Every minute a strong look also deletes what is old.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Final, final
 
 from hashrange.clock import Clock
-from hashrange.engine.base import STRONG, Changes, Engine, Fence, RowKey
+from hashrange.engine.base import EVENTUAL, STRONG, Changes, Engine, Fence, RowKey
 from hashrange.errors import AccessDeniedException
 from hashrange.limits import TRANSACTION_SECONDS_MAX
 from hashrange.storage.ledger import (
     ABORTED,
+    COMMITTED,
     DONE,
     LEDGER,
     LEDGER_SHARDS,
@@ -24,6 +30,7 @@ from hashrange.storage.ledger import (
     Verdict,
     entry_key,
     entry_row,
+    is_overdue,
     open_bound,
     unpack_entry,
 )
@@ -33,6 +40,10 @@ from hashrange.storage.transactions import Tables, finish_entry
 
 _ROWS_PER_STEP: Final = 100
 _BYTES_PER_STEP: Final = 1 << 20
+_LOOK_SECONDS: Final = 1.0
+_LOOK_SECONDS_MAX: Final = 5.0
+_THOROUGH_SECONDS: Final = 60.0
+_END_OF_TIMES: Final = b"\xff" * 8
 
 
 @final
@@ -61,28 +72,50 @@ class TransactionRecovery:
         self._engine = engine
         self._tables = tables
         self._clock = clock
+        self._look_at = self._thorough_at = 0.0
+        self._pause = _LOOK_SECONDS
+        self._has_open = False
+        # Is told of each transaction that was finished, and whether it was committed.
+        self.recovered: Callable[[bool], None] = _note_nothing
 
     async def run_to_end(self) -> None:
         """Finish all transactions that are overdue."""
-        while await self.step():
+        while await self.look(STRONG):
             pass
 
     async def step(self) -> int:
+        """Look at the ledger if that is due; return how much was done."""
+        now = monotonic()
+        if now < self._look_at:
+            return 0
+        is_thorough = now >= self._thorough_at
+        if is_thorough:
+            self._thorough_at = now + _THOROUGH_SECONDS
+        self._has_open = False
+        done = await self.look(STRONG if is_thorough else EVENTUAL)
+        idle = _LOOK_SECONDS if self._has_open or done else 2 * self._pause
+        self._pause = min(idle, _LOOK_SECONDS_MAX)
+        self._look_at = monotonic() + (0.0 if done else self._pause)
+        return done
+
+    async def look(self, consistency: int) -> int:
         """Do a bounded piece of work for each shard of the ledger; return how much was done."""
         if self._engine.capabilities.atomic_across_shards:
             return 0
         now = self._clock.now()
         done = 0
         for shard in range(LEDGER_SHARDS):
-            done += await self._recover(shard, now)
-            done += await self._forget(shard, now)
+            done += await self._recover(shard, now, consistency)
+            if consistency == STRONG:
+                done += await self._forget(shard, now)
         return done
 
-    async def _recover(self, shard: int, now: float) -> int:
+    async def _recover(self, shard: int, now: float, consistency: int) -> int:
         """Decide and finish transactions that should be over; return how many are."""
+        keys = await self._keys(OPEN, shard, _END_OF_TIMES, consistency)
+        self._has_open = self._has_open or bool(keys)
         upper = open_bound(now - TRANSACTION_SECONDS_MAX)
-        keys = await self._keys(OPEN, shard, upper)
-        return sum([await self._finish(shard, key) for key in keys])
+        return sum([await self._finish(shard, key) for key in keys if key < upper])
 
     async def _finish(self, shard: int, open_key: bytes) -> bool:
         key = entry_key(open_key)
@@ -91,14 +124,19 @@ class TransactionRecovery:
             await write_surely(self._engine, _Removal((OPEN, shard, open_key)))
             return True
         entry = unpack_entry(row)
+        if entry.state != DONE and not is_overdue(entry.time, self._clock.now()):
+            return False  # another try under the same name
         verdict = await write_surely(self._engine, Verdict(key, entry.attempt, ABORTED))
         assert isinstance(verdict, int)
         if entry.state != DONE:
             entry.state = verdict
             try:
-                return await finish_entry(self._engine, self._tables, key, entry)
+                is_finished = await finish_entry(self._engine, self._tables, key, entry)
             except AccessDeniedException:
                 return False  # the KMS key of a table cannot be used
+            if is_finished:
+                self.recovered(verdict == COMMITTED)
+            return is_finished
         await write_surely(self._engine, Closing(key, entry.attempt, entry.time))
         return True
 
@@ -111,7 +149,9 @@ class TransactionRecovery:
         left = await self._keys(LEDGER, shard, window_key(now, back=1))
         return len(keys) - len(left)
 
-    async def _keys(self, store: str, shard: int, upper: bytes) -> list[bytes]:
+    async def _keys(
+        self, store: str, shard: int, upper: bytes, consistency: int = STRONG
+    ) -> list[bytes]:
         rows, _ = await self._engine.range(
             store,
             shard,
@@ -120,9 +160,13 @@ class TransactionRecovery:
             reverse=False,
             rows_max=_ROWS_PER_STEP,
             bytes_max=_BYTES_PER_STEP,
-            consistency=STRONG,
+            consistency=consistency,
         )
         return [key for key, _ in rows]
+
+
+def _note_nothing(_is_committed: bool) -> None:
+    pass
 
 
 @final

@@ -90,6 +90,7 @@ class _Addition:
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
+        changes.creates.append(STORE)  # a server may know of backups before it has a table
         changes.puts.append((*self.keys[0], self._backup.pack()))
         return changes
 

@@ -248,13 +248,13 @@ class Catalog:
         """Return the tables that keep their history: account, region and name."""
         return [(account, region, name) for account, region, name in await self._parts(b"p")]
 
-    async def indexed(self) -> dict[str, int]:
-        """Return the spaces of the tables whose global indexes need a follower, with shards."""
-        found: dict[str, int] = {}
+    async def indexed(self) -> dict[str, tuple[int, tuple[str, str, str]]]:
+        """Return the spaces that need an index follower: their shards, and whose table it is."""
+        found: dict[str, tuple[int, tuple[str, str, str]]] = {}
         for account, region, name in await self._parts(b"g"):
             record = await self.find(account, region, name)
             if record is not None:
-                found[record.store] = record.shards
+                found[record.store] = record.shards, (account, region, name)
         return found
 
     async def index_stores(self) -> set[str]:

@@ -1,35 +1,41 @@
-"""Costly writes: resolved before their turn to write, in slices, and only confirmed in it.
+"""Costly writes: resolved before their turn to write, off the event loop, and confirmed in it.
 
 A decision runs while nobody else can write, so it must be short. One that would have to decode
-large items raises `CostlyDecisionError` with the rows it was given. `write_decision` then resolves
-each write on its row, with pauses, and submits the decision again. If the rows are still the same,
-what was foreseen is right, because resolving is pure; if not, it is foreseen once more.
+large items, or to measure very many values, changes nothing, and its outcome is `Costly`.
+`write_decision` then waits until no other long work goes on, submits it once more to learn the
+rows, resolves each write on its row, and submits the decision again. If the rows are still the
+same, what was foreseen is right, because resolving is pure; if not, it is foreseen once more. Only
+one decision at a time is given its rows, because those of many would fill the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol, final
 
-from hashrange.engine.base import Decision, Engine
+from hashrange.engine.base import Decision
 from hashrange.errors import ConflictError, ValidationException
-from hashrange.pauses import Pace
+from hashrange.pauses import held_lane, in_thread
 from hashrange.storage.images import Image
 
 COSTLY_BYTES: Final = 128 * 1024
 """Rows of so many bytes together are not decoded during a turn to write."""
 
-_ATTEMPTS_MAX: Final = 4
+_ATTEMPTS_MAX: Final = 5
 
 
 class Foreseeable(Protocol):
     """A write that can be resolved before its turn."""
 
     foreseen: Foreseen | None
+    has_turn: bool
+    is_bulky: bool
 
     def reads_item(self) -> bool: ...
 
-    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]: ...
+    def resolve(self, row: bytes | None) -> Image: ...
+
+    def slim(self, image: Image) -> Image: ...
 
 
 @final
@@ -38,7 +44,7 @@ class Foreseen:
 
     __slots__ = ("_found", "_row")
 
-    def __init__(self, row: bytes, found: Image | ValidationException) -> None:
+    def __init__(self, row: bytes | None, found: Image | ValidationException) -> None:
         self._row = row
         self._found = found
 
@@ -55,59 +61,66 @@ class Foreseen:
         return self._found
 
 
-class CostlyDecisionError(Exception):
-    """A decision needs more time than a turn to write may take."""
+@final
+class Costly:
+    """The outcome of a decision that needs more time than a turn to write may take.
 
-    def __init__(self, writes: Sequence[tuple[Foreseeable, bytes | None]]) -> None:
-        super().__init__()
-        self.writes = writes
+    `rows` are those of its writes, and empty unless the writes have their turn of long work.
+    """
+
+    __slots__ = ("rows", "writes")
+
+    def __init__(self, pairs: Sequence[tuple[Foreseeable, bytes | None]]) -> None:
+        self.writes = [write for write, _ in pairs]
+        has_turn = all(write.has_turn for write in self.writes)
+        self.rows = [row for _, row in pairs] if has_turn else []
 
 
-def is_costly(write: Foreseeable, row: bytes) -> bool:
-    """Tell whether a write would have to decode this row now."""
-    return write.reads_item() and (write.foreseen is None or not write.foreseen.is_about(row))
+def is_costly(write: Foreseeable, row: bytes | None) -> bool:
+    """Tell whether a write has something to decode or to measure, and it is not foreseen."""
+    return (write.is_bulky or (row is not None and write.reads_item())) and (
+        write.foreseen is None or not write.foreseen.is_about(row)
+    )
 
 
-def check_cost(writes: Sequence[tuple[Foreseeable, bytes | None]]) -> None:
-    """Refuse a decision whose writes would decode too much."""
+def too_costly(pairs: Sequence[tuple[Foreseeable, bytes | None]]) -> Costly | None:
+    """Return the outcome of a decision whose writes would take too long, otherwise None."""
     total = 0
-    for write, row in writes:
-        if row is not None and is_costly(write, row):
-            total += len(row)
-    if total > COSTLY_BYTES:
-        raise CostlyDecisionError(writes)
+    for write, row in pairs:
+        if is_costly(write, row):
+            total += COSTLY_BYTES + 1 if row is None or write.is_bulky else len(row)
+    return Costly(pairs) if total > COSTLY_BYTES else None
 
 
-async def foresee(write: Foreseeable, row: bytes, pace: Pace) -> None:
-    """Resolve a write on a row before its turn, in slices."""
-    found: Image | ValidationException | None = None
+def foresee(write: Foreseeable, row: bytes | None) -> Foreseen:
+    """Resolve a write on a row before its turn; what it does not need of the items is let go."""
     try:
-        for image in write.resolve_in_steps(row):
-            found = image
-            await pace.pause()
+        return Foreseen(row, write.slim(write.resolve(row)))
     except ValidationException as refusal:
-        found = refusal
-    assert found is not None, "the last step gives the image"
-    write.foreseen = Foreseen(row, found)
+        return Foreseen(row, refusal)
 
 
-async def write_decision(engine: Engine, decision: Decision) -> object:
+Submit = Callable[[Decision], Awaitable[object]]
+"""Has an engine carry out a decision."""
+
+
+async def write_decision(submit: Submit, decision: Decision) -> object:
     """Carry out a decision of item writes; a costly one is foreseen."""
-    try:
-        return await engine.write(decision)
-    except CostlyDecisionError as costly:
-        return await write_foreseen(engine, decision, costly)
+    outcome = await submit(decision)
+    return await write_foreseen(submit, decision, outcome) if type(outcome) is Costly else outcome
 
 
-async def write_foreseen(engine: Engine, decision: Decision, costly: CostlyDecisionError) -> object:
-    """Carry out a decision that was refused because it is costly."""
-    for _ in range(_ATTEMPTS_MAX):
-        pace = Pace()
-        for write, row in costly.writes:
-            if row is not None and is_costly(write, row):
-                await foresee(write, row, pace)
-        try:
-            return await engine.write(decision)
-        except CostlyDecisionError as again:
-            costly = again
+async def write_foreseen(submit: Submit, decision: Decision, costly: Costly) -> object:
+    """Carry out a decision that is costly."""
+    async with held_lane():
+        for write in costly.writes:
+            write.has_turn = True
+        for _ in range(_ATTEMPTS_MAX):
+            for write, row in zip(costly.writes, costly.rows, strict=False):
+                if is_costly(write, row):
+                    write.foreseen = await in_thread(foresee, write, row)
+            outcome = await submit(decision)
+            if type(outcome) is not Costly:
+                return outcome
+            costly = outcome
     raise ConflictError("large items change faster than a write to them can be prepared")

@@ -102,6 +102,10 @@ class JobStore:
         rows = await self._engine.read(keys, STRONG) if keys else []
         return [unpack_job(row) for row in rows if row is not None]
 
+    async def count_active(self, account: str, region: str, kind: str) -> int:
+        """Return how many jobs of a kind have not ended in an account and region."""
+        return len(await self._keys(_key(b"a", account, region, kind, "")))
+
     async def change(self, job: JobRecord, edit: Editor) -> JobRecord | None:
         """Change a job, atomically, unless it has ended; return it as it is then."""
         changed = await write_surely(self._engine, _Change(job, edit))
@@ -214,6 +218,7 @@ class _Change:
             return Changes()
         job = unpack_job(rows[0])
         changes = Changes(job)
+        changes.is_unhurried = True
         if not job.is_active:
             return changes
         self._edit(job)

@@ -21,7 +21,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from typing import Any, Final, final
-from zlib import crc32
 
 import orjson
 
@@ -31,6 +30,7 @@ from hashrange.errors import (
     TransactionInProgressException,
 )
 from hashrange.limits import CLIENT_TOKEN_SECONDS, TRANSACTION_SECONDS_MAX
+from hashrange.quick_zlib import crc32
 from hashrange.storage.locks import ATTEMPT_BYTES
 from hashrange.storage.tokens import DIGEST_BYTES, mismatch, window_key
 

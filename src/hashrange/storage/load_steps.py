@@ -38,6 +38,7 @@ class LoadStep:
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = Changes()
+        changes.is_unhurried = True
         if self._table.has_derived_rows:
             self._put_derived(rows, changes)
         else:

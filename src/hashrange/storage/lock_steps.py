@@ -15,6 +15,7 @@ from hashrange.engine.base import Changes, Fence, RowKey
 from hashrange.errors import ClientError
 from hashrange.model.keys import decode_key
 from hashrange.model.schema import Table
+from hashrange.storage.foresight import Costly
 from hashrange.storage.images import Image
 from hashrange.storage.item_collections import change_collections, collection_key
 from hashrange.storage.layout import unpack_item
@@ -35,8 +36,8 @@ Outcome = ItemOutcome | ClientError
 class Preparation:
     """The decision that locks the items of a transaction's writes in one shard.
 
-    The outcome is a LockMet, or the outcomes of the writes; the items are locked only if all of
-    them succeeded and `is_locking` is set.
+    The outcome is a LockMet, Costly, or the outcomes of the writes; the items are locked only if
+    all of them succeeded and `is_locking` is set.
     """
 
     __slots__ = ("_group", "_is_locking", "_lock", "fences", "keys")
@@ -54,7 +55,7 @@ class Preparation:
         # The changes that the writes would make are dropped; what they cost is in the outcomes.
         outcomes = self._group.decide(rows).outcome
         changes = Changes(outcomes)
-        if isinstance(outcomes, LockMet) or not self._is_locking:
+        if isinstance(outcomes, (LockMet, Costly)) or not self._is_locking:
             return changes
         assert isinstance(outcomes, list)
         if all(isinstance(outcome, ItemOutcome) and outcome.matched for outcome in outcomes):
@@ -83,9 +84,12 @@ class _LockedWrite(ItemWrite):
         self.lock: Lock
 
     def resolve(self, row: bytes | None) -> Image:
-        old = None if row is None else unpack_item(row)
+        # The items are only needed if rows are derived from them.
+        is_needed = self.table.has_derived_rows
+        old = unpack_item(row) if row is not None and is_needed else None
         if self.lock.kind == PUT:
-            return Image(old, (unpack_item(self.lock.image), self.lock.image))
+            item = unpack_item(self.lock.image) if is_needed else self.key_item
+            return Image(old, (item, self.lock.image))
         return Image(old, None, is_change=self.lock.kind == DELETE and row is not None)
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, Literal, final
 
-from hashrange.capacity.buckets import Bucket, SharedBucket, TokenBucket, Totals
-from hashrange.capacity.key_ranges import Kind
-from hashrange.capacity.stores import CapacityStore, Ceilings, MakeBucket, Provided
+from hashrange.capacity.buckets import ALONE, Shared, Totals
+from hashrange.capacity.stores import CapacityStore, Ceilings, Provided
 from hashrange.capacity.table_meters import TableMeter
 from hashrange.clock import Clock
 from hashrange.model.records import IndexRecord, TableRecord
@@ -62,7 +61,8 @@ class Meters:
         store = self._stores.get(name)
         now = self._clock.now()
         if store is None:
-            store = CapacityStore(provided, now, self._ceilings, self._sharing(name))
+            sharing = ALONE if self._totals is None else Shared(self._totals, name)
+            store = CapacityStore(provided, now, self._ceilings, sharing)
             self._stores[name] = store
             if len(self._stores) > _METERS_MAX:
                 self._stores.popitem(last=False)
@@ -70,16 +70,6 @@ class Meters:
             self._stores.move_to_end(name)
             store.provide(provided, now)
         return store
-
-    def _sharing(self, name: str) -> MakeBucket | None:
-        totals = self._totals
-        if totals is None:
-            return None
-
-        def share(kind: Kind, bucket: TokenBucket) -> Bucket:
-            return SharedBucket(bucket, f"{name}/{kind}", totals)
-
-        return share
 
 
 def _provided(record: TableRecord, index: IndexRecord | None) -> Provided:

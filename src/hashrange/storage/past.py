@@ -83,7 +83,7 @@ class PastView:
         """Return the rows of items."""
         rows = await self._engine.read(keys, STRONG)
         for position, (_, shard, key) in enumerate(keys):
-            version = await self._first_after(shard, key)
+            version = await self.first_after(shard, key)
             if version is not None:
                 rows[position] = replaced_row(version[1])
         return rows
@@ -155,7 +155,7 @@ class PastView:
             key = versions[-1][0][:-SEQUENCE_BYTES]
             first.pop(key, None)
             if low <= key < high:
-                found_first = await self._first_after(shard, key)
+                found_first = await self.first_after(shard, key)
                 if found_first is not None:
                     first[key] = found_first
                 low, high = (key, high) if reverse else (low, key + b"\x00")
@@ -170,7 +170,7 @@ class PastView:
         found.sort(reverse=reverse)
         return found, low, high
 
-    async def _first_after(self, shard: int, key: bytes) -> Row | None:
+    async def first_after(self, shard: int, key: bytes) -> Row | None:
         """Return the first change of an item after the moment."""
         rows, ended = await self._versions(shard, key, 0, _FIRST_ROWS)
         for version in rows:

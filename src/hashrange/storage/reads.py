@@ -9,6 +9,7 @@ to other requests.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Protocol, final
 
 from hashrange.engine.base import STRONG, Engine, Row, shard_of
@@ -30,6 +31,8 @@ from hashrange.storage.layout import (
 _CHUNK_ROWS = 256
 # Rows that are filtered between two looks at the clock; large ones come few at a time anyhow.
 _FILTERED_ROWS = 64
+# Rows that are kept decoded as well; items may take thirty times the memory of their rows.
+_KEPT_ITEMS_BYTES_MAX = 512 * 1024
 
 Place = tuple[str, int]
 """A store and how many shards it has."""
@@ -116,13 +119,22 @@ def _sort_bounds(start: bytes, kind: str, keys: KeyRange) -> tuple[bytes, bytes]
 class Page:
     """One page: the rows that passed the filter, with their items if they were decoded."""
 
-    __slots__ = ("items", "kept_bytes", "last_row", "rows", "scanned_bytes", "scanned_count")
+    __slots__ = (
+        "items",
+        "kept_bytes",
+        "kept_row_bytes",
+        "last_row",
+        "rows",
+        "scanned_bytes",
+        "scanned_count",
+    )
 
     def __init__(self) -> None:
         self.rows: list[bytes] = []
         self.items: list[Item] = []
-        # The sizes of `rows`.
+        # The sizes of `rows`, as DynamoDB counts them and in fact.
         self.kept_bytes = 0
+        self.kept_row_bytes = 0
         self.scanned_count = 0
         self.scanned_bytes = 0
         # The last row looked at, if the page ended before its range did.
@@ -174,7 +186,7 @@ async def read_page(
     consistency: int,
     page: Page | None = None,
 ) -> Page:
-    """Read one page of a range. `page.items` is filled only if there is a condition.
+    """Read one page of a range. `page.items` is filled if there is a condition and little is kept.
 
     If a page is given, rows of this range are added to it while it has room.
     """
@@ -201,7 +213,7 @@ async def read_page(
             if full is not None:
                 break
             if pace.is_over():
-                await pace.pause()
+                await pace.pause_or_restart()
         room -= len(rows)
         if full or (room == 0 and rows):
             page.last_row = full or rows[-1][1]
@@ -211,7 +223,7 @@ async def read_page(
             return page
         span = following
         if pace.is_over():
-            await pace.pause()
+            await pace.pause_or_restart()
 
 
 def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes | None:
@@ -230,12 +242,16 @@ def _take(page: Page, rows: Sequence[Row], condition: Condition | None) -> bytes
         page.rows += scanned
         page.kept_bytes += scanned_bytes
     else:
-        matches = condition.matches
-        for row, size, item in zip(scanned, sizes, unpack_items(scanned), strict=True):
-            if matches(item):
-                page.rows.append(row)
-                page.items.append(item)
-                page.kept_bytes += size
+        items = unpack_items(scanned)
+        are_kept = list(map(condition.matches, items))
+        kept = list(compress(scanned, are_kept))
+        page.rows += kept
+        page.kept_bytes += sum(compress(sizes, are_kept))
+        page.kept_row_bytes += sum(map(len, kept))
+        if page.kept_row_bytes <= _KEPT_ITEMS_BYTES_MAX:
+            page.items += compress(items, are_kept)
+        else:
+            page.items.clear()
     return last
 
 

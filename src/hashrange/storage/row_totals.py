@@ -3,10 +3,11 @@
 total row := {"at": time, "totals": {bucket: [total, level, time of the level]}} as JSON
              under the process's name
 
-For engines whose data several machines use. Each process writes its row and reads the others about
-every second. In between it does not see what the others take; it takes that off its buckets
-afterwards, so a table is overdrawn by at most what the others take in one exchange, and not for
-long. A row that has not changed for an hour belongs to a process that is gone.
+For engines whose data several machines use. Each process that takes anything writes its row and
+reads the others about every second, and an idle one every five. In between it does not see what the
+others take; it takes that off its buckets afterwards, so a table is overdrawn by at most what the
+others take in one exchange, and not for long. A row that has not changed for an hour belongs to a
+process that is gone.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class RowTotals:
         self._key = secrets.token_bytes(_NAME_BYTES)
         # Totals with the levels and times of their buckets.
         self._own: dict[str, tuple[float, float, float]] = {}
-        self._is_changed = False
+        # Whether this process took anything since the last exchange.
+        self.is_changed = False
         self._others: dict[str, float] = {}
         self._last: dict[bytes, _Told] | None = None
 
@@ -68,7 +70,7 @@ class RowTotals:
         """Add units that this process took, and tell the level since then."""
         known = self._own.get(name)
         self._own[name] = (units if known is None else known[0] + units, *level)
-        self._is_changed = True
+        self.is_changed = True
 
     def level(self, name: str) -> tuple[float, float] | None:
         """Return the newest level that another process told."""
@@ -94,8 +96,8 @@ class RowTotals:
                 if added > 0:
                     self._others[name] = self._others.get(name, 0.0) + added
         self._last = found
-        if self._is_changed or gone:
-            self._is_changed = False
+        if self.is_changed or gone:
+            self.is_changed = False
             row = orjson.dumps({"at": now, "totals": self._own})
             await write_surely(self._engine, _Exchange(self._key, row, gone))
 

@@ -4,11 +4,15 @@ It stands before any other engine. Nothing above it sees a sealed row, and nothi
 one of such a table: items, index rows, stream records, expiry rows, locks and queues alike. Which
 spaces are sealed, and with what, the catalog lists; the list is read again whenever the change
 counter has moved, so a KMS key that was disabled closes its tables everywhere within a request.
+
+On an engine that others use as well, the counter may move late: a process reads the record of a new
+table before it hears of it. So the record itself tells how its table is sealed, to whoever reads
+it: nothing is written to a table before its record was read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, Protocol, final
 
 import orjson
@@ -26,12 +30,15 @@ from hashrange.engine.base import (
 )
 from hashrange.errors import ClientError
 from hashrange.model.keys import successor
-from hashrange.model.records import DataKey
-from hashrange.storage.sealed_rows import RowCipher, SpaceKeys, make_seed, marker_of
+from hashrange.model.records import DataKey, unpack_record
+from hashrange.storage.sealed_rows import RowCipher, SpaceKeys, marker_of
 
 CATALOG: Final = "catalog"
 LISTED: Final = b"z"
 """Begins the keys of the catalog's rows about sealed spaces."""
+
+RECORDS: Final = b"t"
+"""Begins the keys of the records of tables."""
 
 _PAGE_ROWS: Final = 200
 _PAGE_BYTES: Final = 1 << 20
@@ -54,31 +61,51 @@ class SealedEngine:
         self.capabilities = engine.capabilities
         self.counter = engine.counter
         self._locksmith = locksmith
+        self._is_late = not engine.capabilities.atomic_across_shards
         self._counter = -1
         self._spaces: dict[str, SpaceKeys] = {}
 
     def read(
         self, keys: Sequence[RowKey], consistency: int
     ) -> Coroutine[Any, Any, list[bytes | None]]:
-        if not self._spaces and self._counter == self.counter():
+        if self._counter != self.counter() or self._is_late:
+            return self._read(keys, consistency)
+        if not self._spaces:
             return self.inner.read(keys, consistency)
-        return self._read(keys, consistency)
+        return self._read_now(keys, consistency)
 
     async def _read(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
         await self.refresh()
+        rows = await self._read_now(keys, consistency)
+        if self._is_late:
+            await self._learn(keys, rows)
+        return rows
+
+    async def _learn(self, keys: Sequence[RowKey], rows: Sequence[bytes | None]) -> None:
+        """Take note of how tables are sealed whose records were read."""
+        for (store, _, key), row in zip(keys, rows, strict=True):
+            if store == CATALOG and row is not None and key.startswith(RECORDS):
+                listed = unpack_record(row).sealed_spaces()
+                if listed is not None:
+                    spaces = dict(self._spaces)
+                    await self._add(spaces, listed)
+                    self._spaces = spaces
+
+    async def _read_now(self, keys: Sequence[RowKey], consistency: int) -> list[bytes | None]:
         self._check(keys)
-        return self._open_all(keys, await self.inner.read(keys, consistency))
+        rows = await self.inner.read(keys, consistency)
+        return open_rows(self._spaces, keys, rows)
 
     async def read_together(self, keys: Sequence[RowKey]) -> list[bytes | None]:
         await self.refresh()
         self._check(keys)
-        return self._open_all(keys, await self.inner.read_together(keys))
+        return open_rows(self._spaces, keys, await self.inner.read_together(keys))
 
     async def read_versions(self, keys: Sequence[RowKey]) -> list[tuple[bytes | None, int]]:
         await self.refresh()
         self._check(keys)
         found = await self.inner.read_versions(keys)
-        rows = self._open_all(keys, [row for row, _ in found])
+        rows = open_rows(self._spaces, keys, [row for row, _ in found])
         return [(row, version) for row, (_, version) in zip(rows, found, strict=True)]
 
     def range(
@@ -122,25 +149,28 @@ class SealedEngine:
         return [(key, keys.open(store, key, row)) for key, row in rows], ended
 
     def write(self, decision: Decision) -> Coroutine[Any, Any, object]:
-        if not self._spaces and self._counter == self.counter():
-            return self.inner.write(decision)
-        return self._write(decision)
+        if self._counter != self.counter():
+            return self._write(decision)
+        return self._write_now(decision)
 
     async def _write(self, decision: Decision) -> object:
         await self.refresh()
+        return await self._write_now(decision)
+
+    def _write_now(self, decision: Decision) -> Coroutine[Any, Any, object]:
         if not self._spaces:
-            return await self.inner.write(decision)
+            return self.inner.write(decision)
         # A table can be deleted whose key cannot be used, which marks the end of its stream's log.
         self._check([key for key in decision.keys if key[0] == space_of(key[0])])
-        return await self.inner.write(_SealedDecision(decision, self._spaces))
+        return self.inner.write(_SealedDecision(decision, self._spaces))
 
     async def merge(self, store: str, rows: Sequence[tuple[int, bytes, bytes | None, int]]) -> None:
         await self.refresh()
         keys = self._usable(store)
         if keys is not None and keys.current is not None:
-            seal, seed = keys.current.seal, make_seed()
+            seal = keys.current.seal
             rows = [
-                (shard, key, None if row is None else seal(seed, store, key, row), version)
+                (shard, key, None if row is None else seal(store, key, row), version)
                 for shard, key, row, version in rows
             ]
         await self.inner.merge(store, rows)
@@ -218,9 +248,6 @@ class SealedEngine:
             for store, _, _ in rows:
                 self._usable(store)
 
-    def _open_all(self, keys: Sequence[RowKey], rows: Sequence[bytes | None]) -> list[bytes | None]:
-        return open_rows(self._spaces, keys, rows)
-
 
 def open_rows(
     spaces: dict[str, SpaceKeys], keys: Sequence[RowKey], rows: Sequence[bytes | None]
@@ -238,34 +265,46 @@ def open_rows(
 
 @final
 class _SealedDecision:
-    """A decision that sees rows opened, and whose changes are sealed."""
+    """A decision that sees rows opened, and whose changes are sealed.
 
-    __slots__ = ("_decision", "_seed", "_spaces", "fences", "keys")
+    Decisions are pure: called again with the same rows, this one gives the same bytes as before.
+    """
+
+    __slots__ = ("_decision", "_sealed", "_spaces", "fences", "keys")
 
     def __init__(self, decision: Decision, spaces: dict[str, SpaceKeys]) -> None:
         self._decision = decision
-        self._seed = make_seed()
+        # By place among the changes: what was sealed there, and how.
+        self._sealed: dict[int, tuple[tuple[str, bytes, bytes], bytes]] = {}
         self._spaces = spaces
         self.fences: Sequence[Fence] = decision.fences
         self.keys: Sequence[RowKey] = decision.keys
 
     def decide(self, rows: Sequence[bytes | None]) -> Changes:
         changes = self._decision.decide(open_rows(self._spaces, self.keys, rows))
-        for position, (store, shard, key, row) in enumerate(changes.puts):
+        puts, appends = changes.puts, changes.appends
+        for position, (store, shard, key, row) in enumerate(puts):
             cipher = self._cipher(store, row)
             if cipher is not None:
-                changes.puts[position] = (
-                    store,
-                    shard,
-                    key,
-                    cipher.seal(self._seed, store, key, row),
-                )
-        for position, (store, shard, prefix, row) in enumerate(changes.appends):
+                sealed = self._seal(position, cipher.seal, (store, key, row))
+                puts[position] = (store, shard, key, sealed)
+        for position, (store, shard, prefix, row) in enumerate(appends):
             cipher = self._cipher(store, row)
             if cipher is not None:
-                sealed = cipher.seal_appended(self._seed, store, prefix, row)
-                changes.appends[position] = (store, shard, prefix, sealed)
+                sealed = self._seal(~position, cipher.seal_appended, (store, prefix, row))
+                appends[position] = (store, shard, prefix, sealed)
         return changes
+
+    def _seal(
+        self,
+        position: int,
+        seal: Callable[[str, bytes, bytes], bytes],
+        plain: tuple[str, bytes, bytes],
+    ) -> bytes:
+        known = self._sealed.get(position)
+        if known is None or known[0] != plain:
+            known = self._sealed[position] = (plain, seal(*plain))
+        return known[1]
 
     def _cipher(self, store: str, row: bytes) -> RowCipher | None:
         """Return what to seal a row with; None if it is to stay as it is.

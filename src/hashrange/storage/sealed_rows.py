@@ -8,14 +8,12 @@ row: a sealed row opens in its own place only. The engine completes the keys of 
 number, so those are bound to the key without it (kind 1). No row begins with the magic by itself:
 rows of items begin with their size, and it stands for more than an item can have.
 
-A decision is pure: called again with the same rows it gives the same bytes. So a nonce is a hash of
-the row and its place under a random seed of the decision: another row has another nonce.
+A nonce is random and never used for another row.
 """
 
 from __future__ import annotations
 
-import os
-from hashlib import blake2b
+from os import urandom
 from typing import TYPE_CHECKING, Final, final
 
 from hashrange.engine.base import SEQUENCE_BYTES
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 MAGIC: Final = b"\xffHRK"
 MARKER_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
-_SEED_BYTES: Final = 32
 _MARKER_END: Final = len(MAGIC) + MARKER_BYTES
 _NONCE_START: Final = _MARKER_END + 1
 _TEXT_START: Final = _NONCE_START + _NONCE_BYTES
@@ -39,44 +36,43 @@ _WITHOUT_NUMBER: Final = b"\x01"
 class RowCipher:
     """Seals and opens rows with one data key."""
 
-    __slots__ = ("_cipher", "_start")
+    __slots__ = ("_decrypt", "_encrypt", "_start", "_start_appended")
 
     def __init__(self, marker: bytes, cipher: AESGCM) -> None:
-        self._start = MAGIC + marker
-        self._cipher = cipher
+        self._start = MAGIC + marker + _WHOLE_KEY
+        self._start_appended = MAGIC + marker + _WITHOUT_NUMBER
+        self._encrypt = cipher.encrypt
+        self._decrypt = cipher.decrypt
 
-    def seal(self, seed: bytes, store: str, key: bytes, row: bytes) -> bytes:
+    def seal(self, store: str, key: bytes, row: bytes) -> bytes:
         """Return a row sealed for its key."""
-        return self._seal(seed, _WHOLE_KEY, store.encode() + b"\x00" + key, row)
+        start = self._start + urandom(_NONCE_BYTES)
+        return start + self._encrypt(start[_NONCE_START:], row, store.encode() + b"\x00" + key)
 
-    def seal_appended(self, seed: bytes, store: str, prefix: bytes, row: bytes) -> bytes:
+    def seal_appended(self, store: str, prefix: bytes, row: bytes) -> bytes:
         """Return a row sealed for the key that the engine will complete."""
-        return self._seal(seed, _WITHOUT_NUMBER, store.encode() + b"\x00" + prefix, row)
-
-    def _seal(self, seed: bytes, kind: bytes, place: bytes, row: bytes) -> bytes:
-        hashed = blake2b(place, digest_size=_NONCE_BYTES, key=seed)
-        hashed.update(row)
-        nonce = hashed.digest()
-        return self._start + kind + nonce + self._cipher.encrypt(nonce, row, place)
+        start = self._start_appended + urandom(_NONCE_BYTES)
+        return start + self._encrypt(start[_NONCE_START:], row, store.encode() + b"\x00" + prefix)
 
     def open(self, store: str, key: bytes, sealed: bytes) -> bytes:
         """Return the row that was sealed for a key."""
-        from cryptography.exceptions import InvalidTag
-
-        if sealed[_MARKER_END:_NONCE_START] == _WITHOUT_NUMBER:
+        if sealed.startswith(_WITHOUT_NUMBER, _MARKER_END):
             key = key[:-SEQUENCE_BYTES]
-        place = store.encode() + b"\x00" + key
         try:
-            return self._cipher.decrypt(
-                sealed[_NONCE_START:_TEXT_START], sealed[_TEXT_START:], place
+            return self._decrypt(
+                sealed[_NONCE_START:_TEXT_START],
+                sealed[_TEXT_START:],
+                store.encode() + b"\x00" + key,
             )
-        except InvalidTag:
+        except _invalid_tag():
             raise CorruptionError(f"a sealed row of store {store} is damaged") from None
 
 
-def make_seed() -> bytes:
-    """Return the seed of the nonces of one decision."""
-    return os.urandom(_SEED_BYTES)
+def _invalid_tag() -> type[Exception]:
+    """Return the class of an error; called only when there is one."""
+    from cryptography.exceptions import InvalidTag
+
+    return InvalidTag
 
 
 def marker_of(row: bytes) -> bytes | None:

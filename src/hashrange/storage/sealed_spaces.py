@@ -5,15 +5,27 @@ sealing row := "z" account 0 region 0 table 0 store     see TableRecord.sealed_s
 
 from __future__ import annotations
 
-from hashrange.engine.base import Changes
+import orjson
+
+from hashrange.engine.base import STRONG, Changes, Engine, space_of
 from hashrange.model.records import TableRecord
+from hashrange.model.streams import StreamRecord
 from hashrange.storage.sealed_engine import CATALOG, LISTED
 
 
-def sealed_key(record: TableRecord) -> bytes:
-    """Return where it is listed how a table is sealed."""
-    place = (record.account, record.region, record.name, record.store)
-    return LISTED + "\x00".join(place).encode()
+def sealed_key(account: str, region: str, table: str, space: str) -> bytes:
+    """Return where it is listed how a table is sealed, whose space tells it from its successors."""
+    return LISTED + "\x00".join((account, region, table, space)).encode()
+
+
+async def find_stream_key(engine: Engine, stream: StreamRecord) -> str | None:
+    """Return the ARN of the KMS key of the table that a stream is of, which may be gone."""
+    key = sealed_key(stream.account, stream.region, stream.table, space_of(stream.store))
+    (row,) = await engine.read([(CATALOG, 0, key)], STRONG)
+    listed = None if row is None else orjson.loads(row)
+    if listed is None or not listed["is_sealing"]:
+        return None
+    return str(listed["keys"][0]["key_arn"])
 
 
 def list_sealed(before: bytes | None, record: TableRecord | None, changes: Changes) -> None:
@@ -26,7 +38,7 @@ def list_sealed(before: bytes | None, record: TableRecord | None, changes: Chang
     after = record.sealed_spaces()
     if after == before:
         return
-    key = (CATALOG, 0, sealed_key(record))
+    key = (CATALOG, 0, sealed_key(record.account, record.region, record.name, record.store))
     if after is None:
         changes.deletes.append(key)
     else:

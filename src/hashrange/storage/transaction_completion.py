@@ -59,7 +59,7 @@ def conflict() -> TransactionConflictException:
 
 async def write_past_locks(engine: Engine, decision: Decision, now: float) -> object:
     """Carry out a decision whose outcome may be that it met a lock; raise if it stays so."""
-    outcome = await try_past_locks(engine, lambda: write_decision(engine, decision), now)
+    outcome = await try_past_locks(engine, lambda: write_decision(engine.write, decision), now)
     if isinstance(outcome, LockMet):
         raise conflict()
     return outcome

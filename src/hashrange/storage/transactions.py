@@ -21,7 +21,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Final, Protocol, final
 
-from hashrange.engine.base import Engine, RowKey
+from hashrange.engine.base import Decision, Engine, RowKey
 from hashrange.errors import (
     ConflictError,
     EngineError,
@@ -31,7 +31,7 @@ from hashrange.errors import (
     UnknownOutcomeError,
 )
 from hashrange.model.schema import Table
-from hashrange.storage.foresight import CostlyDecisionError, write_decision, write_foreseen
+from hashrange.storage.foresight import Costly, write_decision, write_foreseen
 from hashrange.storage.items import item_row
 from hashrange.storage.ledger import (
     ABORTED,
@@ -87,10 +87,9 @@ class Tables(Protocol):
 async def write_item(engine: Engine, write: ItemWrite, now: float) -> ItemOutcome:
     """Carry out one item write."""
     decision = SingleWrite(write, now)
-    try:
-        outcome = await engine.write(decision)
-    except CostlyDecisionError as costly:
-        outcome = await write_foreseen(engine, decision, costly)
+    outcome = await engine.write(decision)
+    if type(outcome) is Costly:
+        outcome = await write_foreseen(engine.write, decision, outcome)
     if isinstance(outcome, LockMet):
         outcome = await write_past_locks(engine, decision, now)
     assert isinstance(outcome, ItemOutcome)
@@ -107,7 +106,7 @@ async def write_batch(engine: Engine, writes: Sequence[ItemWrite], now: float) -
         found_all: list[Outcome] = []
         for group in _by_bytes(writes):
             decision = GroupWrite(group, is_transaction=False, now=now)
-            outcomes = await write_decision(engine, decision)
+            outcomes = await write_decision(engine.write, decision)
             assert isinstance(outcomes, list)
             found_all += outcomes
         return found_all
@@ -142,7 +141,7 @@ async def transact(
     is_one_step = engine.capabilities.atomic_across_shards
     if is_one_step or (token is None and len(_by_place(writes)) == 1):
         decision = GroupWrite(writes, is_transaction=True, now=now, token=token)
-        outcomes = await try_past_locks(engine, lambda: write_decision(engine, decision), now)
+        outcomes = await try_past_locks(engine, lambda: write_decision(engine.write, decision), now)
         if isinstance(outcomes, LockMet):
             return _conflicts(writes, outcomes)
         assert outcomes is None or isinstance(outcomes, list)
@@ -289,12 +288,15 @@ class _Coordinator:
     ) -> Sequence[Outcome]:
         decision = Preparation(group, self._lock, self._now, is_locking=is_locking)
         outcomes = await try_past_locks(
-            self._engine, lambda: write_surely(self._engine, decision), self._now
+            self._engine, lambda: write_decision(self._submit, decision), self._now
         )
         if isinstance(outcomes, LockMet):
             return _conflicts(group, outcomes)
         assert isinstance(outcomes, list)
         return outcomes
+
+    async def _submit(self, decision: Decision) -> object:
+        return await write_surely(self._engine, decision)
 
     async def _abort(self) -> None:
         """Abort; the recovery service does what fails here."""

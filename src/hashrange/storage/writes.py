@@ -9,7 +9,7 @@ does not apply, an item that becomes too large) is a ValidationException from `a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 from hashrange.engine.base import Changes, Fence, RowKey
@@ -26,10 +26,10 @@ from hashrange.model.values import Item, item_size
 from hashrange.storage.expiry import change_expiry
 from hashrange.storage.foresight import (
     COSTLY_BYTES,
-    CostlyDecisionError,
+    Costly,
     Foreseen,
-    check_cost,
     is_costly,
+    too_costly,
 )
 from hashrange.storage.images import Image
 from hashrange.storage.index_queue import queue_changes
@@ -91,6 +91,8 @@ class ItemWrite:
     __slots__ = (
         "condition",
         "foreseen",
+        "has_turn",
+        "is_bulky",
         "key",
         "key_item",
         "pressure",
@@ -116,6 +118,9 @@ class ItemWrite:
         self.who = b""  # the principal, if the history of the table shall name it
         self.unmarked: tuple[Index, ...] = ()
         self.foreseen: Foreseen | None = None
+        # Whether it has so many values that it has to be resolved before its turn.
+        self.is_bulky = False
+        self.has_turn = False  # among the long work; see storage/foresight
         # Set when an index of the table has no capacity left.
         self.pressure: IndexPressure | None = None
 
@@ -140,9 +145,12 @@ class ItemWrite:
         """Tell whether `resolve` decodes the previous row."""
         return self.condition is not None or self.table.has_derived_rows
 
-    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
-        """Do what `resolve` does; yield None between its steps and the image at last."""
-        yield self.resolve(row)
+    def slim(self, image: Image) -> Image:
+        """Return the image without the items, unless rows are derived from them."""
+        if self.table.has_derived_rows:
+            return image
+        new = None if image.new is None else (self.key_item, image.new[1])
+        return Image(None, new, matched=image.matched, is_change=image.is_change)
 
     def apply(self, row: bytes | None, changes: Changes) -> ItemOutcome:
         """Decide on the previous row; add what is to be done to `changes`."""
@@ -185,7 +193,7 @@ class ItemWrite:
             if table.meter is not None and table.meter.has_ranges:
                 outcome.index_keys = changed_keys(table, indexed, first_put, first_delete)
             if table.queue_store:
-                queue_changes(table, self.row_key[1], indexed, changes)
+                queue_changes(table, self.row_key[1], indexed, changes, self.time or None)
             outcome.collection_bytes += local_bytes
             for index in self.unmarked:
                 changes.puts.append((*self._mark_key(index), b""))
@@ -296,19 +304,6 @@ class UpdateWrite(ItemWrite):
             new = self.update.apply(new)
         return Image(old, (new, pack_item(new, self._check(old, row, new))))
 
-    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
-        old = unpack_item(row)
-        yield None
-        if self.condition is not None and not self.condition.matches(old):
-            yield Image(old, None, matched=False)
-            return
-        yield None
-        new = old if self.update is None else self.update.apply(old)
-        yield None
-        size = self._check(old, row, new)
-        yield None
-        yield Image(old, (new, pack_item(new, size)))
-
     def _check(self, old: Item | None, row: bytes | None, new: Item) -> int:
         """Refuse an edited item that is not allowed; return its size."""
         size = self._measure(old, row, new)
@@ -349,7 +344,7 @@ class LockMet:
 
 @final
 class SingleWrite:
-    """The decision of one item write; the outcome may be a LockMet."""
+    """The decision of one item write; the outcome may be a LockMet, or Costly."""
 
     __slots__ = ("fences", "keys", "write")
 
@@ -371,8 +366,9 @@ class SingleWrite:
         if self.write.table.has_locks and rows[-1] is not None:
             return Changes(LockMet(self.write.table, self.write.key, unpack_lock(rows[-1])))
         row = rows[0]
-        if row is not None and len(row) > COSTLY_BYTES and is_costly(self.write, row):
-            raise CostlyDecisionError([(self.write, row)])
+        is_large = row is not None and len(row) > COSTLY_BYTES
+        if (is_large or self.write.is_bulky) and is_costly(self.write, row):
+            return Changes(Costly([(self.write, row)]))
         changes = Changes()
         if self.write.table.filling:
             self.write.see_marks(dict(zip(self.keys, rows, strict=True)))
@@ -391,7 +387,8 @@ class GroupWrite:
     everything as it was, and the outcome is the list of outcomes with the exceptions in their
     places. Otherwise a refusal is raised as it comes. A throttled write is an outcome in both. With
     a token the outcome is None when this very request was carried out before. The outcome is a
-    LockMet if an item is locked by another attempt than the one given.
+    LockMet if an item is locked by another attempt than the one given, and Costly if the decision
+    takes too long.
     """
 
     __slots__ = ("_attempt", "fences", "is_transaction", "keys", "token", "writes")
@@ -438,7 +435,9 @@ class GroupWrite:
         met = self._find_lock(before)
         if met is not None:
             return Changes(met)
-        check_cost(list(zip(self.writes, rows, strict=False)))
+        costly = too_costly(list(zip(self.writes, rows, strict=False)))
+        if costly is not None:
+            return Changes(costly)
         outcomes: list[ItemOutcome | ClientError] = []
         for write, old in zip(self.writes, rows, strict=False):
             write.see_marks(before)

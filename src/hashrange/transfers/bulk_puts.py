@@ -72,7 +72,8 @@ class BulkPuts:
         parameters = job.record.request["parameters"]
         source, output = parameters["InputS3Configuration"], parameters["OutputS3Configuration"]
         form = InputForm(source["InputFormat"], source.get("InputCompressionType", "NONE"))
-        reader = RecordReader(self._objects, form, self._blocking)
+        pieces = job.pace.pieces()
+        reader = RecordReader(self._objects, form, self._blocking, pieces)
         bucket = source["S3Bucket"]
         inputs = InputObjects(self._objects, bucket, source.get("S3KeyPrefix", ""), reader)
         progress = dict(job.record.progress)
@@ -88,7 +89,7 @@ class BulkPuts:
             if run.unsaved >= BULK_SAVE_RECORDS:
                 await run.save(progress)
             await run.put(batch, progress)
-            await job.pace.rest()
+            await pieces.rest(len(batch.records))
         await run.save(progress)
         return COMPLETED_WITH_ERRORS if progress.get("errors") else COMPLETED
 

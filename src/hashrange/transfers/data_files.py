@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import zlib
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar, final
 
 from hashrange.objects.base import ObjectStore, Upload
+from hashrange.quick_zlib import QUICK, compressobj
 
 _GZIP: Final = 31  # the window size that asks for a gzip header and trailer
-_LEVEL: Final = 4
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -41,7 +40,7 @@ class DataFile:
     def __init__(self, upload: Upload, blocking: Blocking) -> None:
         self._upload = upload
         self._blocking = blocking
-        self._compressor = zlib.compressobj(_LEVEL, wbits=_GZIP)
+        self._compressor = compressobj(QUICK, wbits=_GZIP)
         self._digest = hashlib.md5(usedforsecurity=False)
 
     async def write(self, lines: bytes) -> None:

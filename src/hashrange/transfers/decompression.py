@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from hashrange.transfers.data_files import Blocking
 
 _GZIP: Final = 31
-_PIECE_BYTES: Final = 1 << 20
+_PIECE_BYTES: Final = 1 << 16
 
 
 class DecompressionError(Exception):
@@ -62,9 +62,7 @@ class _Zstandard:
         try:
             import zstandard
         except ImportError as error:
-            raise DecompressionError(
-                "ZSTD input needs zstandard: pip install 'hashrange[zstd]'"
-            ) from error
+            raise DecompressionError("ZSTD input needs zstandard: pip install zstandard") from error
         self._error: type[Exception] = zstandard.ZstdError
         self._make = zstandard.ZstdDecompressor
         self._frame: Any = self._make().decompressobj(write_size=_PIECE_BYTES)

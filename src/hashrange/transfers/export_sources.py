@@ -6,6 +6,7 @@ go on behind any page.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
@@ -22,6 +23,8 @@ from hashrange.storage.past import PastView, TimeCut
 from hashrange.transfers.formats.ion_text import ion_item, ion_line
 
 _PAGE_ROWS: Final = 256
+# Of items that have to be decoded, or looked for.
+_COSTLY_PAGE_ROWS: Final = 64
 _PAGE_BYTES: Final = 1 << 18
 _BEHIND: Final = b"\xff" * (SEQUENCE_BYTES + 1)
 _FIRST: Final = b'{"Item":'
@@ -30,10 +33,11 @@ _LAST: Final = b"}\n"
 
 @dataclass(slots=True)
 class SourcePage:
-    """Some lines, how many items they hold, the bytes looked at, and where to go on."""
+    """Some lines, the items they hold, the rows and bytes looked at, and where to go on."""
 
     lines: bytes
     items: int
+    rows: int
     billed_bytes: int
     last: bytes
     has_ended: bool
@@ -42,8 +46,11 @@ class SourcePage:
 class ExportSource(Protocol):
     """Lines of an export."""
 
-    async def page(self, shard: int, after: bytes) -> SourcePage:
-        """Return the lines of some items of a shard, behind a key."""
+    rows_max: int
+    """How many rows to read at once, at most."""
+
+    async def page(self, shard: int, after: bytes, rows_max: int) -> SourcePage:
+        """Return the lines of some items of a shard, behind a key; read so many rows at once."""
 
 
 @final
@@ -61,15 +68,17 @@ class FullSource:
         self._table = table
         self._view = PastView(engine, history, TimeCut(at))
         self._is_ion, self._filter = form
+        is_plain = self._filter is None and not self._is_ion
+        self.rows_max = _PAGE_ROWS if is_plain else _COSTLY_PAGE_ROWS
 
-    async def page(self, shard: int, after: bytes) -> SourcePage:
+    async def page(self, shard: int, after: bytes, rows_max: int) -> SourcePage:
         rows, ended = await self._view.range(
             self._table.store,
             shard,
             after + b"\x00" if after else b"",
             END_OF_KEYS,
             reverse=False,
-            rows_max=_PAGE_ROWS,
+            rows_max=rows_max,
             bytes_max=_PAGE_BYTES,
             consistency=STRONG,
         )
@@ -77,9 +86,9 @@ class FullSource:
         last = rows[-1][0] if rows else after
         if self._filter is None and not self._is_ion:
             lines = b"".join([_FIRST + row[HEADER_BYTES:] + _LAST for _, row in rows])
-            return SourcePage(lines, len(rows), billed, last, ended)
+            return SourcePage(lines, len(rows), len(rows), billed, last, ended)
         kept = [line for key, row in rows if (line := self._line(key, row)) is not None]
-        return SourcePage(b"".join(kept), len(kept), billed, last, ended)
+        return SourcePage(b"".join(kept), len(kept), len(rows), billed, last, ended)
 
     def _line(self, key: bytes, row: bytes) -> bytes | None:
         item = unpack_item(row)
@@ -111,6 +120,8 @@ class _Group:
 class ChangeSource:
     """The items that changed from one time on, before another: how they were, and became."""
 
+    rows_max = _COSTLY_PAGE_ROWS
+
     def __init__(
         self,
         engine: Engine,
@@ -126,8 +137,8 @@ class ChangeSource:
         self._keeps_old = view != "NEW_IMAGE"
         self._is_ion, self._filter = form
 
-    async def page(self, shard: int, after: bytes) -> SourcePage:
-        groups, last, ended = await self._groups(shard, after)
+    async def page(self, shard: int, after: bytes, rows_max: int) -> SourcePage:
+        groups, last, ended = await self._groups(shard, after, rows_max)
         lines: list[bytes] = []
         billed = 0
         for group in groups:
@@ -137,14 +148,16 @@ class ChangeSource:
             line = self._line(group)
             if line is not None:
                 lines.append(line)
-        return SourcePage(b"".join(lines), len(lines), billed, last, ended)
+        return SourcePage(b"".join(lines), len(lines), len(groups), billed, last, ended)
 
-    async def _groups(self, shard: int, after: bytes) -> tuple[list[_Group], bytes, bool]:
+    async def _groups(
+        self, shard: int, after: bytes, rows_max: int
+    ) -> tuple[list[_Group], bytes, bool]:
         """Return items that changed in the period, the last key looked at, and whether all were."""
         lower = after + _BEHIND if after else b""
         found: dict[bytes, _Group] = {}
         while True:
-            rows, ended = await self._versions(shard, lower, END_OF_KEYS, _PAGE_ROWS)
+            rows, ended = await self._versions(shard, lower, END_OF_KEYS, rows_max)
             for key, row in rows:
                 item_key = key[:-SEQUENCE_BYTES]
                 group = found.get(item_key)
@@ -160,6 +173,7 @@ class ChangeSource:
                 last = next(reversed(found))
                 break
             lower = rows[-1][0] + b"\x00"
+            await asyncio.sleep(0)
         return [group for group in found.values() if group.changed_at], last, ended
 
     def _see(self, group: _Group, key: bytes, row: bytes) -> None:

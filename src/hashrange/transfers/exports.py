@@ -111,18 +111,20 @@ class Exports:
         file = await begin_file(self._objects, bucket, key, self._blocking)
         items = billed = size = 0
         ended = False
+        reading = job.pace.pieces()
         try:
             while not ended and size < EXPORT_FILE_BYTES:
-                page = await source.page(shard, after)
-                await file.write(page.lines)
+                page = await source.page(shard, after, reading.rows(source.rows_max))
+                if page.lines:
+                    await job.pace.apart(file.write(page.lines))
                 items, billed, size = (
                     items + page.items,
                     billed + page.billed_bytes,
                     size + len(page.lines),
                 )
                 after, ended = page.last, page.has_ended
-                await job.pace.rest()
-            md5, etag = await file.complete()
+                await reading.rest(page.rows)
+            md5, etag = await job.pace.apart(file.complete())
         except BaseException:
             await file.abort()
             raise

@@ -7,7 +7,6 @@ table.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +25,7 @@ from hashrange.model.schema import Table
 from hashrange.model.values import BARE
 from hashrange.objects.base import ObjectStore
 from hashrange.services.bulk_load import BulkLoad, Entry
-from hashrange.services.jobs import Job, JobFailedError, Pace
+from hashrange.services.jobs import Job, JobFailedError
 from hashrange.storage.catalog import Catalog
 from hashrange.storage.layout import pack_item
 from hashrange.transfers.data_files import Blocking
@@ -85,7 +84,8 @@ class Imports:
         source = parameters["S3BucketSource"]
         bucket = source["S3Bucket"]
         await check_bucket(self._objects, bucket, source.get("S3BucketOwner"))
-        reader = RecordReader(self._objects, _form_of(parameters, table), self._blocking)
+        making = job.pace.pieces()
+        reader = RecordReader(self._objects, _form_of(parameters, table), self._blocking, making)
         inputs = InputObjects(self._objects, bucket, source.get("S3KeyPrefix", ""), reader)
         if not job.record.progress and (await inputs.measure())[0] == 0:
             raise JobFailedError(
@@ -93,19 +93,16 @@ class Imports:
             )
         progress = dict(job.record.progress)
         loading = _Loading(job, load, progress)
-        try:
-            async for batch in inputs.batches(progress):
-                entries, errors = _entries(table, batch)
-                await loading.add(entries)
-                # Only now, as progress that is kept before must not count this batch.
-                progress["processed"] = progress.get("processed", 0) + len(batch.records)
-                progress["imported"] = progress.get("imported", 0) + len(entries)
-                for position, message in errors:
-                    _report(job, progress, (bucket, batch, position), message)
-                await job.pace.rest()
-            await loading.flush()
-        finally:
-            await loading.end()
+        async for batch in inputs.batches(progress):
+            entries, errors = _entries(table, batch)
+            await making.rest(len(batch.records))
+            await loading.add(entries)
+            # Only now, as progress that is kept before must not count this batch.
+            progress["processed"] = progress.get("processed", 0) + len(batch.records)
+            progress["imported"] = progress.get("imported", 0) + len(entries)
+            for position, message in errors:
+                _report(job, progress, (bucket, batch, position), message)
+        await loading.flush()
         progress["is_loaded"] = True
         if progress.get("errors"):
             progress["failure"] = _BAD_ITEMS
@@ -126,14 +123,14 @@ def _entries(table: Table, batch: Batch) -> tuple[list[Entry], list[tuple[int, s
 
 @final
 class _Loading:
-    """Loads entries in groups, the next of which is made while one is being written."""
+    """Loads entries in groups."""
 
     def __init__(self, job: Job, load: BulkLoad, progress: dict[str, Any]) -> None:
         self._job = job
         self._load = load
         self._progress = progress
+        self._pieces = job.pace.pieces()
         self._entries: list[Entry] = []
-        self._under_way: asyncio.Task[None] | None = None
         self._unsaved = 0
 
     async def add(self, entries: Sequence[Entry]) -> None:
@@ -147,32 +144,18 @@ class _Loading:
             self._unsaved = 0
         self._entries.extend(entries)
         self._unsaved += len(entries)
-        if len(self._entries) >= IMPORT_LOAD_RECORDS:
-            await self._begin(self._job.pace)
-
-    async def _begin(self, pace: Pace) -> None:
-        await self._wait()
-        entries, self._entries = self._entries, []
-        if pace.is_patient:
-            self._under_way = asyncio.create_task(self._load.load(entries))
-        else:
-            await self._load.load(entries)
-
-    async def _wait(self) -> None:
-        if self._under_way is not None:
-            under_way, self._under_way = self._under_way, None
-            await under_way
+        if len(self._entries) >= self._pieces.rows(IMPORT_LOAD_RECORDS):
+            await self.flush()
 
     async def flush(self) -> None:
-        """Wait until everything is loaded."""
-        if self._entries:
-            await self._begin(self._job.pace)
-        await self._wait()
-
-    async def end(self) -> None:
-        """Leave nothing behind, also after a failure."""
-        if self._under_way is not None:
-            await asyncio.gather(self._under_way, return_exceptions=True)
+        """Load what is left."""
+        entries, self._entries = self._entries, []
+        first = 0
+        while first < len(entries):
+            group = entries[first : first + self._pieces.rows(IMPORT_LOAD_RECORDS)]
+            await self._load.load(group)
+            first += len(group)
+            await self._pieces.rest(len(group))
 
 
 def make_entry(table: Table, record: Record) -> Entry:

@@ -19,6 +19,7 @@ _CODES: Final = {
     "SignatureDoesNotMatch": "S3AccessDenied",
     "InvalidRequest": "S3InvalidRequest",
     "KeyTooLongError": "S3InvalidRequest",
+    "InvalidObjectState": "S3InvalidObjectState",
 }
 
 

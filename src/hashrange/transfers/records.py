@@ -6,22 +6,28 @@ object gives the records before the damage, then one record that says what is wr
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO, Any, Final, final
+from typing import Any, Final, final
 
 import orjson
 
 from hashrange.limits import IMPORT_BATCH_RECORDS, IMPORT_RECORD_BYTES_MAX
 from hashrange.model.values import Item
 from hashrange.objects.base import ObjectStore
+from hashrange.services.job_pace import Pieces
 from hashrange.services.jobs import JobFailedError
 from hashrange.transfers.data_files import Blocking
 from hashrange.transfers.decompression import DecompressionError, decompressed
 from hashrange.transfers.formats.csv_items import CsvError, CsvItems, RecordSplitter
-from hashrange.transfers.formats.ion_values import IonMissingError, ion_to_item, read_ion
+from hashrange.transfers.formats.ion_values import (
+    IonMissingError,
+    Readable,
+    ion_to_item,
+    read_ion,
+)
+from hashrange.transfers.sealed_spool import SealedSpool
 
 _NO_ITEM: Final = "The record has no Item"
 
@@ -51,10 +57,14 @@ class InputForm:
 class RecordReader:
     """Reads objects of one form."""
 
-    def __init__(self, objects: ObjectStore, form: InputForm, blocking: Blocking) -> None:
+    def __init__(
+        self, objects: ObjectStore, form: InputForm, blocking: Blocking, pieces: Pieces
+    ) -> None:
+        """`pieces` tells how many records to read at a time."""
         self._objects = objects
         self._form = form
         self._blocking = blocking
+        self._pieces = pieces
 
     async def read(self, bucket: str, key: str) -> AsyncIterator[list[Record]]:
         """Yield the records of an object."""
@@ -73,8 +83,10 @@ class RecordReader:
         async for piece in pieces:
             lines = (rest + piece).split(b"\n")
             rest = lines.pop()
-            for start in range(0, len(lines), IMPORT_BATCH_RECORDS):
-                batch = lines[start : start + IMPORT_BATCH_RECORDS]
+            start = 0
+            while start < len(lines):
+                batch = lines[start : start + self._count()]
+                start += len(batch)
                 yield [found for line in batch if (found := parse(line)) is not None]
             if len(rest) > IMPORT_RECORD_BYTES_MAX:
                 raise DecompressionError("a record is too long")
@@ -84,20 +96,19 @@ class RecordReader:
 
     async def _ion(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Record]]:
         """Ion is read from a file: its reader wants to pull, and values have no lines."""
-        with tempfile.TemporaryFile() as file:
+        with SealedSpool() as spool:
             async for piece in pieces:
-                await self._blocking.call(file.write, piece)
-            file.seek(0)
-            records = _ion_records(file)
-            while batch := await self._blocking.call(_take, records):
+                await self._blocking.call(spool.write, piece)
+            await self._blocking.call(spool.rewind)
+            records = _ion_records(spool)
+            while batch := await self._blocking.call(list, islice(records, self._count())):
                 yield batch
 
+    def _count(self) -> int:
+        return self._pieces.rows(IMPORT_BATCH_RECORDS)
 
-def _take(records: Iterator[Record]) -> list[Record]:
-    return list(islice(records, IMPORT_BATCH_RECORDS))
 
-
-def _ion_records(file: IO[bytes]) -> Iterator[Record]:
+def _ion_records(file: Readable) -> Iterator[Record]:
     values = read_ion(file)
     while True:
         try:

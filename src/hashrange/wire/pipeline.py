@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import Final, Protocol, final
 
 from hashrange.api.operation import Context, Request, Response
-from hashrange.api.recovery.time_travel import requested_time
+from hashrange.api.recovery.time_travel import note_times
 from hashrange.api.scope import Caller, RequestScope
 from hashrange.errors import (
     ClientError,
@@ -37,6 +37,7 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.log_pace import LogPace
+from hashrange.pauses import CrowdedError, wait_for_turn
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.large_requests import dismantle
 from hashrange.wire.missing_operations import MissingOperations
@@ -126,11 +127,11 @@ class Pipeline:
 
     async def answer(self, request: HttpRequest, codec: Codec, request_id: bytes) -> HttpAnswer:
         """Carry out a request and return its answer."""
-        scope = RequestScope(request_id, request.peer, request.head.trace)
+        head = request.head
+        scope = RequestScope(request_id, request.peer, head.trace, head.agent)
         try:
-            caller = None
-            parameters: Request | None = None
-            if request.head.is_encoded or len(request.body) > _UNSIGNED_BYTES_MAX:
+            caller = parameters = None
+            if head.is_encoded or len(request.body) > _UNSIGNED_BYTES_MAX:
                 signing_name = codec.identify(request, scope)
                 if signing_name is not None:
                     found = self._authenticate(request, signing_name)
@@ -147,8 +148,8 @@ class Pipeline:
             scope.parameters = parameters
             try:
                 operation.check(parameters)
-                if request.head.at:
-                    scope.at = requested_time(request.head.at, operation.name)
+                if head.at:
+                    note_times(scope, head.at, operation.name)
                 if self._authoriser is not None:
                     waiting = self._authoriser.authorise(scope, parameters)
                     if waiting is not None:
@@ -157,7 +158,13 @@ class Pipeline:
                     waiting = self._admission.admit(scope, parameters)
                     if waiting is not None:
                         await waiting
-                response = await operation.run(scope, parameters)
+                response: Response | None
+                try:
+                    response = await operation.run(scope, parameters)
+                except CrowdedError:
+                    response = None  # later, when the error and what it holds are let go
+                if response is None:
+                    response = await _run_in_turn(operation, scope, parameters)
                 answer = codec.encode(request, scope, response)
             except (ValidationException, ResourceNotFoundException):
                 scope.requested_table = parameters.get("TableName")
@@ -171,9 +178,7 @@ class Pipeline:
         except Exception as error:
             answer = _refuse(request, codec, scope, _explain(error, scope))
         if self._recorder is not None:
-            scope.status = answer.status
-            scope.ended = perf_counter()
-            scope.agent = request.head.agent
+            scope.status, scope.ended = answer.status, perf_counter()
             waiting = self._recorder.record(scope)
             if waiting is not None:
                 await waiting
@@ -187,6 +192,13 @@ class Pipeline:
         context = self._make_context(caller.account, caller.region)
         self._contexts[caller.world] = context
         return context
+
+
+async def _run_in_turn(operation: Operation, scope: RequestScope, parameters: Request) -> Response:
+    """Begin a read again that was given up because too many requests work for long."""
+    await wait_for_turn()
+    scope.forget_attempt()
+    return await operation.run(scope, parameters)
 
 
 def _refuse(

@@ -1,7 +1,7 @@
 """Answers `GET /metrics`: the totals of all metrics, for Prometheus, or as JSON.
 
 Totals are those of all processes since the data was made, so counters go on where they were after a
-restart. Labels are account, region, table, index and operation, whose number the tables bound.
+restart.
 
 A server that verifies signatures answers clients on its own machine only, since Prometheus does not
 sign its requests.
@@ -15,6 +15,15 @@ from typing import Any, Final, final
 
 import orjson
 
+from hashrange.metrics.exposition import (
+    BOUNDS_SECONDS,
+    COUNTERS,
+    HISTOGRAMS,
+    WORLD,
+    Totals,
+    counts_up_to,
+    labels_of,
+)
 from hashrange.metrics.reader import Metrics
 from hashrange.metrics.samples import Samples
 from hashrange.metrics.series import Series
@@ -22,67 +31,8 @@ from hashrange.wire.http.messages import PLAIN_JSON, TEXT, HttpAnswer, HttpReque
 
 _REFUSED: Final = HttpAnswer(403, b"metrics are for clients on this machine\n", TEXT)
 _NOT_INSTALLED: Final = HttpAnswer(
-    501, b"Metrics for Prometheus need prometheus-client: pip install 'hashrange[metrics]'\n", TEXT
+    501, b"Metrics for Prometheus need prometheus-client: pip install prometheus-client\n", TEXT
 )
-_LABELS: Final = {
-    "TableName": "table",
-    "GlobalSecondaryIndexName": "index",
-    "Operation": "operation",
-    "Error": "error",
-    "StreamLabel": "stream",
-}
-# Metrics of CloudWatch: the name of the counter, its labels and its help.
-COUNTERS: Final[dict[str, tuple[str, tuple[str, ...], str]]] = {
-    "ConsumedReadCapacityUnits": (
-        "consumed_read_units",
-        ("table", "index"),
-        "Read capacity units consumed",
-    ),
-    "ConsumedWriteCapacityUnits": (
-        "consumed_write_units",
-        ("table", "index"),
-        "Write capacity units consumed",
-    ),
-    "ReturnedItemCount": (
-        "returned_items",
-        ("table", "operation"),
-        "Items returned by queries, scans and statements",
-    ),
-    "ExaminedItemCount": (
-        "examined_items",
-        ("table", "operation"),
-        "Items examined by queries, scans and statements",
-    ),
-    "ReturnedRecordsCount": (
-        "returned_stream_records",
-        ("table", "stream"),
-        "Stream records returned",
-    ),
-    "RefusedRequests": ("refused_requests", ("operation", "error"), "Requests refused or failed"),
-    "ConditionalCheckFailedRequests": (
-        "conditional_check_failures",
-        ("table",),
-        "Writes whose condition failed",
-    ),
-    "TransactionConflict": (
-        "transaction_conflicts",
-        ("table",),
-        "Items that a transaction found locked",
-    ),
-    "TimeToLiveDeletedItemCount": ("expired_items", ("table",), "Items deleted by time to live"),
-    "ThrottledRequests": ("throttled_requests", ("table", "operation"), "Requests throttled"),
-    "ReadThrottleEvents": ("read_throttle_events", ("table", "index"), "Reads throttled"),
-    "WriteThrottleEvents": ("write_throttle_events", ("table", "index"), "Writes throttled"),
-    "SystemErrors": ("system_errors", ("table", "operation"), "Requests the server failed to do"),
-}
-_LATENCY: Final = "SuccessfulRequestLatency"
-_WORLD: Final = ("account", "region")
-BOUNDS_SECONDS: Final = (
-    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
-    *(1.0, 2.5, 5.0, 10.0),
-)
-
-Totals = list[tuple[Series, Samples]]
 
 
 def _is_this_machine(address: str) -> bool:
@@ -143,34 +93,27 @@ def render(totals: Totals) -> tuple[bytes, bytes]:
 def _families(totals: Totals) -> list[Any]:
     from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
-    latency = HistogramMetricFamily(
-        "hashrange_request_duration_seconds",
-        "Time from the arrival of a request to its answer",
-        labels=(*_WORLD, "table", "operation"),
-    )
+    histograms = {
+        name: HistogramMetricFamily(f"hashrange_{short}_seconds", text, labels=(*WORLD, *labels))
+        for name, (short, labels, text) in HISTOGRAMS.items()
+    }
     counters = {
-        name: CounterMetricFamily(f"hashrange_{short}", text, labels=(*_WORLD, *labels))
+        name: CounterMetricFamily(f"hashrange_{short}", text, labels=(*WORLD, *labels))
         for name, (short, labels, text) in COUNTERS.items()
     }
     for series, samples in totals:
-        known = {_LABELS.get(name, name): value for name, value in series.dimensions}
-        world = [series.account, series.region]
-        if series.name == _LATENCY:
-            values = [*world, known["table"], known["operation"]]
-            if "stream" not in known:
-                latency.add_metric(values, _buckets(samples), samples.sum / 1000)
-        elif series.name in COUNTERS:
-            labels = COUNTERS[series.name][1]
-            values = [*world, *(known.get(label, "") for label in labels)]
+        labels = labels_of(series)
+        if labels is None:
+            continue
+        values = list(labels.values())
+        if series.name in HISTOGRAMS:
+            histograms[series.name].add_metric(values, _buckets(samples), samples.sum / 1000)
+        else:
             counters[series.name].add_metric(values, samples.sum)
-    return [latency, *counters.values()]
+    return [*histograms.values(), *counters.values()]
 
 
 def _buckets(samples: Samples) -> list[tuple[str, float]]:
-    """Return cumulative counts; those of a bound are right to the 2 % of the sketch."""
-    weighted = samples.weighted() or []
-    found = [
-        (str(bound), sum(count for value, count in weighted if value / 1000 <= bound))
-        for bound in BOUNDS_SECONDS
-    ]
-    return [*found, ("+Inf", samples.count)]
+    """Return cumulative counts by bound."""
+    counts = zip(BOUNDS_SECONDS, counts_up_to(samples), strict=True)
+    return [*((str(bound), count) for bound, count in counts), ("+Inf", samples.count)]

@@ -28,6 +28,7 @@ from hashrange.neighbours.service import (
     Service,
     ServiceError,
 )
+from hashrange.wire.aws_chunked import is_chunked, read_chunks
 from hashrange.wire.http.content_encoding import decode_body
 from hashrange.wire.http.messages import HttpAnswer, HttpRequest
 from hashrange.wire.protocols.addresses import (
@@ -36,7 +37,6 @@ from hashrange.wire.protocols.addresses import (
     rpc_address,
     signing_service,
 )
-from hashrange.wire.protocols.aws_chunked import is_chunked, read_chunks
 from hashrange.wire.protocols.codec import Call, Codec
 from hashrange.wire.protocols.json_codec import BodyTooLargeError
 from hashrange.wire.protocols.service_models import ServiceModels

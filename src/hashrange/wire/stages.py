@@ -68,12 +68,12 @@ class Recorders:
     """Several recorders, one after the other."""
 
     def __init__(self, recorders: Sequence[Recorder]) -> None:
-        self._recorders = tuple(recorders)
+        self._records = tuple(recorder.record for recorder in recorders)
 
     def record(self, scope: RequestScope) -> Awaitable[None] | None:
         waiting = None
-        for recorder in self._recorders:
-            found = recorder.record(scope)
+        for record in self._records:
+            found = record(scope)
             if found is not None:
                 waiting = found if waiting is None else _one_by_one(waiting, found)
         return waiting

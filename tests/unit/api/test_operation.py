@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from hashrange.api import operation
-from hashrange.api.operation import Operation
+from hashrange.api.operation import Operation, deferred
+from hashrange.api.registry import DYNAMODB
 from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.structures import Structure
-from hashrange.errors import StaleVersionError
+from hashrange.errors import StaleVersionError, TableNotFoundException, ValidationException
 from tests.harness.calls import scope_in
 from tests.harness.tables import Tables
 
@@ -52,3 +53,35 @@ def test_repeating_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operation, "_STALE_ATTEMPTS_MAX", 3)
     with pytest.raises(StaleVersionError):
         run_after(100)
+
+
+def test_every_operation_has_a_shape_and_those_that_are_loaded_later_are_themselves() -> None:
+    for name, each in DYNAMODB.operations.items():
+        assert each.name == name
+        assert each.service is DYNAMODB
+        assert each.shape.members is not None
+
+
+@pytest.mark.parametrize("looks_first", [True, False])
+def test_an_operation_that_is_loaded_later_checks_and_runs_like_the_one_it_is(
+    looks_first: bool,
+) -> None:
+    (later,) = deferred("hashrange.api.recovery.operations", "DescribeContinuousBackups")
+    if looks_first:
+        assert "TableName" in later.shape.members
+        later.check_values({"TableName": "some-table"})
+    with pytest.raises(ValidationException, match="tableName"):
+        later.check({})
+    tables = Tables()
+    with pytest.raises(TableNotFoundException):
+        asyncio.run(_run(later, scope_in(tables.context), {"TableName": "none"}))
+
+
+async def _run(each: Operation, scope: RequestScope, request: dict[str, Any]) -> dict[str, Any]:
+    return await each.run(scope, request)
+
+
+def test_the_values_of_an_operation_that_is_loaded_later_can_be_checked_first() -> None:
+    (later,) = deferred("hashrange.api.recovery.operations", "DescribeContinuousBackups")
+    later.check_values({"TableName": "some-table"})
+    assert later.check_values == later.shape.check_values

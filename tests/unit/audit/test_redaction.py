@@ -13,6 +13,7 @@ def test_contents_and_secrets_are_hidden_and_names_are_kept():
             "SSESpecification": {"Enabled": True, "KMSMasterKeyId": "k"},
             "Plaintext": b"secret",
             "Blob": b"secret",
+            "Metadata": {"note": "secret"},
         }
     )
     assert recorded == {
@@ -23,6 +24,7 @@ def test_contents_and_secrets_are_hidden_and_names_are_kept():
         "sSESpecification": {"enabled": True, "kMSMasterKeyId": "k"},
         "plaintext": HIDDEN,
         "blob": HIDDEN,
+        "metadata": HIDDEN,
     }
 
 

@@ -100,6 +100,19 @@ def test_a_process_that_did_not_look_holds_less_never_more():
     assert not idle.has_units(600, ahead=1)
 
 
+def test_an_idle_process_that_looks_goes_by_the_level_of_a_busy_one():
+    totals: dict[int, float] = {}
+    levels: dict[int, tuple[float, float]] = {}
+    busy, idle = (SharedBucket(TokenBucket(10, 10), "b", Ledger(totals, n, levels)) for n in (0, 1))
+    for second in range(20):
+        assert busy.has_units(second)
+        busy.take(8)
+        if second % 5 == 4:
+            # Its own account alone would be 40 units against 10 that it held.
+            assert idle.has_units(second, ahead=1)
+            assert not idle.has_units(second, ahead=2)
+
+
 def test_a_process_that_comes_later_begins_with_what_the_others_left():
     totals: dict[int, float] = {}
     levels: dict[int, tuple[float, float]] = {}

@@ -7,7 +7,7 @@ import pytest
 from hashrange.cli import backups
 from hashrange.cli.data import commands
 from hashrange.cli.main import build_parser
-from tests.unit.objects.test_backups import ID, made
+from tests.unit.objects.test_backups import ID, KEY, made
 
 
 def run(*arguments: str) -> int:
@@ -29,6 +29,19 @@ def test_backups_are_listed(folder, capsys):
     assert capsys.readouterr().out == (
         f"{ID}  1970-01-01T00:00:00+00:00  Music  nightly  50 items\n"
     )
+
+
+def test_encrypted_backups_are_listed_with_the_key(folder, tmp_path, capsys):
+    files = made(tmp_path, KEY)
+    described = {"created_at": 0.0, "name": "nightly", "items": 50, "table": {"name": "Music"}}
+    asyncio.run(files.complete(ID, described, asyncio.run(files.manifest(ID))["parts"]))
+    assert run("list", str(folder)) == 1
+    assert "is encrypted, and this server has no key" in capsys.readouterr().err
+    key = tmp_path / "key"
+    key.write_text(KEY.hex())
+    key.chmod(0o600)
+    assert run("list", str(folder), "--key-file", str(key)) == 0
+    assert "Music  nightly" in capsys.readouterr().out
 
 
 def test_a_good_backup_is_verified(folder, capsys):

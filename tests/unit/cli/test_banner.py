@@ -42,6 +42,14 @@ def test_the_lines_to_paste_are_all_that_a_client_needs():
     }
 
 
+@pytest.mark.parametrize(("found", "is_told"), [(None, True), ("/usr/bin/hashrange", False)])
+def test_a_command_that_the_shell_does_not_find_is_put_on_its_path(monkeypatch, found, is_told):
+    monkeypatch.setattr("sys.argv", ["/checkout/.venv-serve/bin/hashrange", "serve"])
+    monkeypatch.setattr("shutil.which", lambda name: found)
+    text = greeting(Settings(), "127.0.0.1", 8000)
+    assert ("export PATH=/checkout/.venv-serve/bin:$PATH" in text) == is_told
+
+
 def test_it_suggests_credentials_only_if_any_will_do():
     text = greeting(Settings(credentials=Path("keys.toml")), "127.0.0.1", 8000)
     assert "a pair of keys.toml" in text

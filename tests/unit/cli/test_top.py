@@ -58,6 +58,6 @@ def test_the_command_shows_the_totals_of_a_server(capsys):
 
 def test_a_server_that_does_not_answer_is_named(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["top", "--once", "--endpoint-url", "http://127.0.0.1:1"])
+        main(["top", "--once", "--endpoint", "http://127.0.0.1:1"])
     assert ended.value.code == 1
     assert "No metrics at http://127.0.0.1:1" in capsys.readouterr().err

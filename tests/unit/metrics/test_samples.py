@@ -62,14 +62,6 @@ def test_values_apart_from_bounds_are_in_the_same_buckets_if_many_are_added():
     assert many.buckets == samples_of(values).buckets
 
 
-@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.5, 100.0])))
-def test_adding_repeated_values_is_the_same_as_adding_each(values):
-    repeated = Samples()
-    repeated.add_repeated(values)
-    assert figures(repeated) == figures(samples_of(values))
-    assert repeated.sum == pytest.approx(sum(values))
-
-
 @pytest.mark.parametrize("share", [0, 10, 50, 90, 99, 99.9, 100])
 def test_a_percentile_is_within_one_percent_of_the_exact_one(share):
     chance = random.Random(7)

@@ -15,6 +15,7 @@ from hashrange.objects.base import (
     put_object,
 )
 from hashrange.objects.folder import FolderStore
+from hashrange.objects.seals import PLAIN, KeySeal, Seal
 from tests.harness.loops import in_loop
 
 KEYS = [
@@ -33,15 +34,20 @@ KEYS = [
 ]
 
 
-async def bucket(root: Path) -> FolderStore:
-    store = FolderStore(root / "buckets")
+@pytest.fixture(params=[PLAIN, KeySeal([bytes(32)])], ids=["plain", "sealed"])
+def seal(request) -> Seal:
+    return request.param
+
+
+async def bucket(root: Path, seal: Seal = PLAIN) -> FolderStore:
+    store = FolderStore(root / "buckets", seal=seal)
     await store.create_bucket("bucket", "owner")
     return store
 
 
 @in_loop
-async def test_objects_are_read_back_as_they_were_written(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_objects_are_read_back_as_they_were_written(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     for key in KEYS:
         entry = await put_object(store, "bucket", key, key.encode() * 3)
         assert entry.etag == md5(key.encode() * 3).hexdigest()
@@ -71,8 +77,8 @@ async def test_names_that_are_not_of_buckets_are_refused(name: str, tmp_path: Pa
 
 
 @in_loop
-async def test_pages_are_in_the_order_of_keys(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_pages_are_in_the_order_of_keys(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     for key in KEYS:
         await put_object(store, "bucket", key, b"")
     for prefix in ("", "a", "a/", "a/c", "none", "é"):
@@ -105,8 +111,8 @@ async def test_common_prefixes_stand_for_what_is_below_them(tmp_path: Path) -> N
 
 
 @in_loop
-async def test_an_object_is_not_seen_before_it_is_complete(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_an_object_is_not_seen_before_it_is_complete(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     upload = await store.begin("bucket", "key")
     await upload.write(b"half")
     with pytest.raises(NoSuchKeyError):
@@ -117,8 +123,8 @@ async def test_an_object_is_not_seen_before_it_is_complete(tmp_path: Path) -> No
 
 
 @in_loop
-async def test_parts_of_an_object_are_read_by_their_positions(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_parts_of_an_object_are_read_by_their_positions(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     await put_object(store, "bucket", "key", b"0123456789")
     assert b"".join([c async for c in store.read("bucket", "key", start=2, end=5)]) == b"234"
     assert b"".join([c async for c in store.read("bucket", "key", start=8)]) == b"89"
@@ -146,8 +152,8 @@ async def test_a_file_that_somebody_copied_in_is_an_object(tmp_path: Path) -> No
 
 
 @in_loop
-async def test_only_an_empty_bucket_can_be_deleted(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_only_an_empty_bucket_can_be_deleted(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     await put_object(store, "bucket", "a/b", b"")
     with pytest.raises(ObjectStoreError, match="not empty"):
         await store.delete_bucket("bucket")
@@ -158,8 +164,8 @@ async def test_only_an_empty_bucket_can_be_deleted(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_an_object_cannot_be_the_folder_of_another(tmp_path: Path) -> None:
-    store = await bucket(tmp_path)
+async def test_an_object_cannot_be_the_folder_of_another(tmp_path: Path, seal: Seal) -> None:
+    store = await bucket(tmp_path, seal)
     await put_object(store, "bucket", "a", b"")
     with pytest.raises(ObjectStoreError, match="cannot hold both"):
         await put_object(store, "bucket", "a/b", b"")

@@ -1,6 +1,7 @@
 """The filling of new indexes: complete, counted once, resumable, whatever is written meanwhile."""
 
 import asyncio
+import contextlib
 import random
 from typing import Any
 
@@ -8,12 +9,12 @@ import pytest
 
 from hashrange.engine.base import STRONG
 from hashrange.engine.memory.engine import Fault, MemoryEngine, PlannedFaults
-from hashrange.errors import StaleVersionError
+from hashrange.errors import EngineError, StaleVersionError
 from hashrange.model.keys import index_key, item_key
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, item_size
 from hashrange.services import backfill as backfill_module
-from hashrange.services.backfill import Backfill
+from hashrange.services.backfill import Backfill, Fill
 from hashrange.storage.indexes import index_row
 from hashrange.storage.layout import END_OF_KEYS, row_size, unpack_item
 from hashrange.storage.transactions import write_item
@@ -63,10 +64,10 @@ def item(number: int, **attributes: Any) -> Item:
     return {"a": {"S": f"p{number % 5}"}, "b": {"S": f"{number:04}"}, **attributes}
 
 
-def create_index(tables: Tables, **settings: Any) -> None:
+def create_index(tables: Tables, table: str = "table", **settings: Any) -> None:
     tables.call(
         "UpdateTable",
-        TableName="table",
+        TableName=table,
         AttributeDefinitions=definitions("c"),
         GlobalSecondaryIndexUpdates=[{"Create": index("new", "c", **settings)}],
     )
@@ -121,6 +122,27 @@ def test_an_index_is_filled_with_what_was_there_before() -> None:
     (described,) = tables.describe()["GlobalSecondaryIndexes"]
     assert described["IndexStatus"] == "ACTIVE"
     assert described["ItemCount"] == 25
+
+
+def test_progress_is_told_in_percent_until_it_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.services.backfill._PROGRESS_ITEMS", 10)
+    tables = Tables()
+    tables.create()
+
+    async def fill() -> None:
+        for number in range(50):
+            await put(tables, item(number, c={"S": "c"}))
+
+    asyncio.run(fill())
+    create_index(tables)
+    told: list[tuple[str, float]] = []
+    tables.backfill.progressed = lambda fill, percent: told.append((fill[3], percent))
+    asyncio.run(tables.backfill.run_to_end())
+    assert {name for name, _ in told} == {"new"}
+    percents = [percent for _, percent in told]
+    assert percents == sorted(percents)
+    assert percents[0] < 50
+    assert percents[-1] == 100
 
 
 def test_items_the_index_cannot_hold_are_left_out() -> None:
@@ -253,6 +275,41 @@ def test_a_table_deleted_while_its_index_is_filled_leaves_nothing_behind() -> No
     asyncio.run(tables.backfill.run_to_end())
     assert set(tables.engine._stores) == before
     assert asyncio.run(tables.catalog.fills()) == []
+
+
+def test_a_small_index_does_not_wait_for_a_large_one_nor_for_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = Tables()
+    for name in ("a-failing", "table", "z-small"):
+        tables.create(name)
+
+    async def prepare() -> None:
+        for number in range(70):
+            await put(tables, item(number, c={"S": "c"}))
+
+    asyncio.run(prepare())
+    for name in ("a-failing", "table", "z-small"):
+        create_index(tables, table=name)
+    fill_chunk = tables.backfill._fill_chunk
+
+    async def fail(fill: Fill) -> bool:
+        if fill[2] == "a-failing":
+            raise EngineError("no answer")
+        return await fill_chunk(fill)
+
+    async def step() -> None:
+        with contextlib.suppress(EngineError):
+            await tables.backfill.step()
+
+    monkeypatch.setattr(tables.backfill, "_fill_chunk", fail)
+    for _ in range(6):
+        asyncio.run(step())
+    states = {
+        name: tables.describe(name)["GlobalSecondaryIndexes"][0]["IndexStatus"]
+        for name in ("a-failing", "table", "z-small")
+    }
+    assert states == {"a-failing": "CREATING", "table": "CREATING", "z-small": "ACTIVE"}
 
 
 def test_nothing_to_do_costs_no_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The loop of background services: leases, steps and failures."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -63,6 +64,48 @@ def test_a_failed_step_is_logged_and_tried_again(caplog, monkeypatch):
 
     asyncio.run(scenario())
     assert "work failed; it will be tried again" in caplog.text
+
+
+def test_a_step_that_never_ends_is_given_up_and_tried_again(caplog, monkeypatch):
+    monkeypatch.setattr(background, "_STEP_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(background, "_RETRY_SECONDS", 0.0)
+
+    async def scenario():
+        calls = []
+        again = asyncio.Event()
+
+        async def hang():
+            calls.append(1)
+            if len(calls) > 1:
+                again.set()
+            await asyncio.Event().wait()
+
+        await run_until(again, services=[Service("work", hang, idle_seconds=3600)])
+
+    asyncio.run(scenario())
+    assert "work failed; it will be tried again" in caplog.text
+
+
+def test_work_that_does_not_end_does_not_keep_the_lease(caplog, monkeypatch):
+    monkeypatch.setattr(background, "_END_SECONDS_MAX", 0.01)
+
+    async def scenario():
+        engine = MemoryEngine()
+        is_begun, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def stubborn():
+            while not goes_on.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    is_begun.set()
+                    await goes_on.wait()
+
+        services = [Service("work", Step(0), idle_seconds=3600)]
+        await run_until(is_begun, engine=engine, services=services, runs=[stubborn])
+        assert await engine.lease("background", 10.0) is not None
+        goes_on.set()
+
+    asyncio.run(scenario())
+    assert "background work does not end" in caplog.text
 
 
 def test_one_service_does_not_keep_another_from_its_work():

@@ -40,7 +40,7 @@ class World:
         self.clock = VirtualClock()
         self.store = JobStore(self.engine)
         self.kind = Counting(disturb)
-        self.jobs = Jobs(self.engine, self.store, self.clock, {"count": self.kind})
+        self.jobs = Jobs(self.engine, self.store, self.clock, lambda: {"count": self.kind})
 
     async def start(self) -> JobRecord:
         id = job_id(self.clock.now(), "00000001")
@@ -156,7 +156,7 @@ async def test_another_process_goes_on_where_one_was_stopped() -> None:
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     may_go_on.set()
-    other = Jobs(world.engine, world.store, world.clock, {"count": world.kind})
+    other = Jobs(world.engine, world.store, world.clock, lambda: {"count": world.kind})
     await other.run_to_end()
     assert world.kind.counted == [0, 1, 2, 3, 4]
     assert (await world.found(job)).status == COMPLETED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +10,19 @@ from botocore.exceptions import ClientError
 
 from hashrange.errors import ConflictError
 from hashrange.model.schema import KeyPart
-from hashrange.pauses import Pace
 from hashrange.storage.foresight import (
     COSTLY_BYTES,
-    CostlyDecisionError,
+    Costly,
     Foreseen,
-    check_cost,
     foresee,
+    too_costly,
     write_decision,
 )
 from hashrange.storage.images import Image
 from hashrange.storage.layout import pack_item
 from hashrange.storage.writes import CheckWrite, ItemOutcome, SingleWrite
 from hashrange.testing import local
+from tests.harness.engines import memory_plays
 from tests.harness.schemas import make_table
 
 LARGE = "x" * (COSTLY_BYTES + 1000)
@@ -35,14 +34,17 @@ class StubWrite:
     def __init__(self) -> None:
         self.rows: list[bytes] = []
         self.foreseen: Foreseen | None = None
+        self.has_turn = self.is_bulky = False
 
     def reads_item(self) -> bool:
         return True
 
-    def resolve_in_steps(self, row: bytes) -> Iterator[Image | None]:
-        yield None
-        self.rows.append(row)
-        yield Image(None, None)
+    def resolve(self, row: bytes | None) -> Image:
+        self.rows.append(row or b"")
+        return Image(None, None)
+
+    def slim(self, image: Image) -> Image:
+        return image
 
 
 class ChangingEngine:
@@ -58,36 +60,34 @@ class ChangingEngine:
 
 
 def costly_decision(write: StubWrite) -> Any:
-    def decide(row: bytes) -> str:
-        check_cost([(write, row)])
-        return "written"
+    def decide(row: bytes) -> object:
+        return too_costly([(write, row)]) or "written"
 
     return decide
 
 
 def test_a_costly_decision_is_foreseen_on_the_rows_it_met_and_then_made() -> None:
     write, engine = StubWrite(), ChangingEngine(0)
-    assert asyncio.run(write_decision(engine, costly_decision(write))) == "written"  # type: ignore[arg-type]
+    assert asyncio.run(write_decision(engine.write, costly_decision(write))) == "written"
     assert write.rows == [b"0" + b"x" * COSTLY_BYTES]
 
 
 def test_rows_that_change_meanwhile_are_foreseen_again() -> None:
     write, engine = StubWrite(), ChangingEngine(2)
-    assert asyncio.run(write_decision(engine, costly_decision(write))) == "written"  # type: ignore[arg-type]
-    assert len(write.rows) == 3
+    assert asyncio.run(write_decision(engine.write, costly_decision(write))) == "written"
+    assert len(write.rows) == 2  # the first submission told none
 
 
 def test_rows_that_never_rest_are_a_conflict() -> None:
     write, engine = StubWrite(), ChangingEngine(1000)
     with pytest.raises(ConflictError):
-        asyncio.run(write_decision(engine, costly_decision(write)))  # type: ignore[arg-type]
+        asyncio.run(write_decision(engine.write, costly_decision(write)))
 
 
 def test_a_decision_is_costly_by_all_its_rows_together() -> None:
     half = b"x" * (COSTLY_BYTES // 2 + 1)
-    check_cost([(StubWrite(), half)])
-    with pytest.raises(CostlyDecisionError):
-        check_cost([(StubWrite(), half), (StubWrite(), half)])
+    assert too_costly([(StubWrite(), half)]) is None
+    assert too_costly([(StubWrite(), half), (StubWrite(), half)]) is not None
 
 
 @pytest.fixture
@@ -171,9 +171,64 @@ def test_a_large_row_is_not_decoded_in_the_turn_to_write() -> None:
     key = {"id": {"S": "one"}}
     row = pack_item({**key, "body": {"S": LARGE}}, len(LARGE))
     check = CheckWrite(table, b"key", key, None)
-    with pytest.raises(CostlyDecisionError):
-        SingleWrite(check, 0.0).decide([row])
-    asyncio.run(foresee(check, row, Pace()))
+    assert isinstance(SingleWrite(check, 0.0).decide([row]).outcome, Costly)
+    check.foreseen = foresee(check, row)
     outcome = SingleWrite(check, 0.0).decide([row]).outcome
     assert isinstance(outcome, ItemOutcome)
     assert outcome.matched
+
+
+def test_a_write_of_very_many_values_is_foreseen_whatever_it_meets() -> None:
+    write = StubWrite()
+    assert too_costly([(write, None)]) is None
+    write.is_bulky = True
+    assert too_costly([(write, None)]) is not None
+    write.foreseen = foresee(write, None)
+    assert too_costly([(write, None)]) is None
+
+
+def test_only_writes_that_have_their_turn_are_given_their_rows() -> None:
+    write, row = StubWrite(), b"x" * (COSTLY_BYTES + 1)
+    first = too_costly([(write, row)])
+    assert first is not None
+    assert (first.writes, first.rows) == ([write], [])
+    write.has_turn = True
+    second = too_costly([(write, row)])
+    assert second is not None
+    assert second.rows == [row]
+
+
+def test_what_is_foreseen_keeps_items_only_if_rows_are_derived_from_them() -> None:
+    key = {"id": {"S": "one"}}
+    row = pack_item({**key, "body": {"S": LARGE}}, len(LARGE))
+    plain = CheckWrite(make_table(KeyPart("id", "S")), b"key", key, None)
+    assert plain.slim(plain.resolve(row)).old is None
+    plain.table.has_derived_rows = True
+    assert plain.slim(plain.resolve(row)).old is not None
+
+
+@pytest.mark.parametrize("engine", ["memory", "cluster"])
+def test_a_transaction_changes_large_items_on_every_engine(engine: str) -> None:
+    with memory_plays(engine), local() as database:
+        client = database.client()
+        client.create_table(
+            TableName="things",
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        )
+        keys = [{"id": {"S": f"item{number}"}} for number in range(6)]
+        for key in keys:
+            client.put_item(TableName="things", Item={**key, "body": {"S": LARGE}})
+        update = {
+            "TableName": "things",
+            "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+        client.transact_write_items(
+            TransactItems=[{"Update": {**update, "Key": key}} for key in keys]
+        )
+        items = [client.get_item(TableName="things", Key=key)["Item"] for key in keys]
+        assert [(item["n"], len(item["body"]["S"])) for item in items] == [
+            ({"N": "1"}, len(LARGE))
+        ] * len(keys)

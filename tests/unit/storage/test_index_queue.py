@@ -39,7 +39,7 @@ def test_operations_come_back_as_they_were() -> None:
         ("i2", 7, b"k" * 3000, b"row"),
         ("i3", 1, b"x", b""),
     ]
-    assert unpack_operations(pack_operations(operations)) == operations
+    assert unpack_operations(pack_operations(operations)) == (operations, None)
 
 
 def test_a_row_of_several_indexes_is_kept_once() -> None:
@@ -62,7 +62,17 @@ def test_a_put_stands_for_the_delete_of_its_key_too() -> None:
     queue_changes(make_table(), 2, indexed, changes)
     [(store, shard, prefix, value)] = changes.appends
     assert (store, shard, prefix) == ("t.q", 2, b"")
-    assert unpack_operations(value) == [("i", 0, b"b", None), ("i", 0, b"a", b"new")]
+    operations, time = unpack_operations(value)
+    assert operations == [("i", 0, b"b", None), ("i", 0, b"a", b"new")]
+    assert time is None
+
+
+def test_a_queue_row_tells_when_its_item_was_written() -> None:
+    indexed, changes = Changes(), Changes()
+    indexed.puts.append(("i", 0, b"a", b"new"))
+    queue_changes(make_table(), 2, indexed, changes, 1_800_000_000.25)
+    [(_, _, _, value)] = changes.appends
+    assert unpack_operations(value) == ([("i", 0, b"a", b"new")], 1_800_000_000.25)
 
 
 def test_nothing_is_queued_where_no_index_changes() -> None:

@@ -1,12 +1,18 @@
 """The engine that seals: requests see items, the engine below sees none, and a key closes both."""
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from hashrange.engine.base import Changes
 from hashrange.engine.memory.engine import MemoryEngine
 from hashrange.keyring.records import DAY_SECONDS, Key
 from hashrange.keyring.store import key_row
+from hashrange.storage.sealed_engine import SealedEngine
+from hashrange.storage.sealed_rows import RowCipher, SpaceKeys
 from tests.harness.engines import faulty_engine
 from tests.harness.streams import StreamedTable
 
@@ -52,8 +58,13 @@ class Sealed(StreamedTable):
         found: dict[str, Any] = self.call("DescribeTable", TableName="sealed")["Table"]
         return found
 
-    def edit_key(self, **members: Any) -> None:
-        """Change members of the table's KMS key."""
+    def close_key(self, state: Any, **members: Any) -> None:
+        """Have the table's KMS key used no longer."""
+        now = self.clock.now()
+        self.edit_key(lambda key: key.close(state, now), **members)
+
+    def edit_key(self, change_key: Callable[[Key], None] | None = None, **members: Any) -> None:
+        """Change the table's KMS key."""
         place = ("000000000000", "us-east-1")
 
         async def change() -> None:
@@ -61,6 +72,8 @@ class Sealed(StreamedTable):
             row = key_row(place, key.id)
 
             def edit(records):
+                if change_key is not None:
+                    change_key(records[row])
                 for name, value in members.items():
                     setattr(records[row], name, value)
                 return records
@@ -135,6 +148,55 @@ def test_a_key_that_is_disabled_closes_the_table_until_it_is_enabled(table):
     assert table.described()["TableStatus"] == "ACTIVE"
 
 
+def test_a_closed_table_says_since_when_it_is_closed(table):
+    closed_at = table.clock.now()
+
+    def said():
+        described = table.described()
+        encryption = described["SSEDescription"]
+        assert (encryption["Status"], encryption["SSEType"]) == ("ENABLED", "KMS")
+        return described["TableStatus"], encryption.get("InaccessibleEncryptionDateTime")
+
+    assert said() == ("ACTIVE", None)
+    table.close_key("Disabled")
+    table.clock.advance(3600)
+    assert said() == ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", closed_at)
+    table.close_key("PendingDeletion", deletion_at=table.clock.now() + DAY_SECONDS)
+    assert said() == ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", closed_at)
+    table.clock.advance(2 * DAY_SECONDS)
+    assert "does not exist" in table.refusal("Scan", TableName="sealed")
+    assert table.keys() == []
+    assert said() == ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", closed_at)
+
+
+def test_a_table_that_is_open_again_does_not_say_when_it_was_closed(table):
+    table.close_key("Disabled")
+    table.edit_key(lambda key: key.reopen())
+    assert "InaccessibleEncryptionDateTime" not in table.described()["SSEDescription"]
+
+
+def test_what_works_on_a_closed_table_and_what_does_not(table):
+    table.add("1")
+    table.close_key("Disabled")
+    on = {"TableName": "sealed"}
+    expiry = {"AttributeName": "text", "Enabled": True}
+    calls: dict[str, dict[str, Any]] = {
+        "CreateBackup": {**on, "BackupName": "later"},
+        "UpdateTimeToLive": {**on, "TimeToLiveSpecification": expiry},
+        "UpdateTable": {**on, "SSESpecification": {"Enabled": False}},
+        "UpdateContributorInsights": {**on, "ContributorInsightsAction": "ENABLE"},
+    }
+    for operation, parameters in calls.items():
+        refused = table.refusal(operation, **parameters)
+        assert refused.startswith("AccessDeniedException: KMS key access denied"), operation
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    table.call("UpdateContinuousBackups", **on, PointInTimeRecoverySpecification=recovery)
+    table.call("UpdateTable", **on, DeletionProtectionEnabled=True)
+    table.call("UpdateTable", **on, DeletionProtectionEnabled=False)
+    table.call("DescribeTimeToLive", **on)
+    table.call("DeleteTable", **on)
+
+
 def test_a_key_whose_time_has_come_is_destroyed_with_everything_it_sealed(table):
     table.add("1")
     deletion_at = table.clock.now() + 7 * DAY_SECONDS
@@ -188,3 +250,49 @@ def test_writes_of_a_table_being_sealed_are_right_whatever_the_engine_does():
         assert table.count(IndexName="by-kind") == 60
     finally:
         table.close()
+
+
+class PutAndAppend:
+    """A decision that puts a row and appends another, made of the rows that it sees."""
+
+    fences = ()
+    keys = (("t1", 0, b"key"),)
+
+    def decide(self, rows):
+        changes = Changes()
+        changes.puts.append(("t1", 0, b"key", b"put " + (rows[0] or b"")))
+        changes.appends += [("t1", 0, b"log", b"first"), ("t1", 0, b"log", b"second")]
+        return changes
+
+
+class Capturing:
+    """An engine that keeps the decision."""
+
+    capabilities = MemoryEngine().capabilities
+    decision: Any = None
+
+    def counter(self):
+        return 1
+
+    async def write(self, decision):
+        self.decision = decision
+
+
+def test_a_sealed_decision_gives_the_same_bytes_for_the_same_rows_and_others_for_others():
+    below = Capturing()
+    engine = SealedEngine(cast(Any, below), cast(Any, None))
+    cipher = RowCipher(b"8 bytes.", AESGCM(bytes(32)))
+    engine._spaces = {"t1": SpaceKeys({b"8 bytes.": cipher}, cipher)}
+    engine._counter = below.counter()
+    asyncio.run(engine.write(PutAndAppend()))
+
+    def decide(row):
+        changes = below.decision.decide([row])
+        return [*changes.puts, *changes.appends]
+
+    first = decide(None)
+    assert decide(None) == first
+    other = decide(b"other")
+    assert other[1:] == first[1:]
+    nonces = {row[13:25] for *_, row in [*first, *other]}
+    assert len(nonces) == 4, "another row is never sealed with the same nonce"

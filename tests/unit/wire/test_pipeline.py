@@ -20,6 +20,7 @@ from hashrange.errors import (
     UnknownOutcomeError,
     ValidationException,
 )
+from hashrange.pauses import CrowdedError
 from hashrange.wire.pipeline import Pipeline
 from hashrange.wire.protocols.target_json import TargetJson
 from hashrange.wire.stages import Stages
@@ -73,6 +74,20 @@ def answer(operation, body=b"{}", target="DynamoDB_20120810.GetItem", **headers)
     request = json_request(target, body, **headers)
     answered = asyncio.run(pipeline.answer(request, codec(operation), b"REQUESTID"))
     return answered.status, orjson.loads(answered.body)
+
+
+def test_a_read_given_up_in_a_crowd_begins_again_with_nothing_noted():
+    attempts = []
+
+    async def handler(scope, request):
+        attempts.append(list(scope.consumed))
+        scope.consumed.append(("table", None, 1.0, 0.0))
+        if len(attempts) == 1:
+            raise CrowdedError
+        return {"Consumed": len(scope.consumed)}
+
+    assert answer(made(handler)) == (200, {"Consumed": 1})
+    assert attempts == [[], []]
 
 
 def test_an_operation_gets_its_request_and_its_world():

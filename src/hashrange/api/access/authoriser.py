@@ -13,6 +13,16 @@ from hashrange.api.access.context import DemandContext
 from hashrange.api.access.demands import Demand, Place
 from hashrange.api.access.key_access import find_refusal
 from hashrange.api.access.rows import demands_of
+from hashrange.api.access.table_key_access import (
+    StreamUse,
+    check_uses,
+    chosen_key,
+    find_choice_refusal,
+    find_stream_use,
+    is_known,
+    is_open,
+    is_use,
+)
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 from hashrange.errors import AccessDeniedException, ClientError, CorruptionError
@@ -50,47 +60,95 @@ class PolicyAuthoriser:
         if grants is None:
             return None
         if scope.operation in PLAIN and scope.service == _DYNAMODB:
-            name = request["TableName"]
-            key = (scope.operation, caller.region, name)
-            known = scope.context.catalog.known_table(caller.account, caller.region, name)
-            if known is not None:
-                if grants.plain.get(key) is known:
-                    return None
-                self._note_plain(scope, grants, key, known)
+            counter = scope.context.engine.counter()
+            key = (scope.operation, request["TableName"])
+            if caller.allowed.get(key) == counter:
+                return None
+            self._note_plain(scope, grants, key, counter)
         if scope.service == _KMS and self._keys is not None:
             return _authorise_keys(self._keys, scope, grants, request)
         demands = demands_of(scope, request)
         if scope.service == _IAM and self._identities is not None:
             for demand in demands:
                 demand.resource = self._identities.directory.with_path(demand.resource)
+        used: list[Table | StreamUse] = []
         for position, demand in enumerate(demands):
             place = demand.place
             table: Table | None = None
             if place is not None:
                 catalog = scope.context.catalog
                 table = catalog.known_table(place.account, place.region, place.name)
-                if table is None:
-                    return _authorise_rest(scope, grants, demands[position:])
+                if table is None or self._has_unknown_key(scope, demand):
+                    return self._authorise_rest(scope, grants, request, demands[position:], used)
+                if table.encryption_key_arn is not None and is_use(demand) and not demand.stream:
+                    used.append(table)
             _check(scope, grants, demand, table)
-        return None
+        if not used and (scope.service != _DYNAMODB or chosen_key(request) is None):
+            return None
+        return self._authorise_table_keys(scope, grants, request, used)
+
+    async def _authorise_rest(
+        self,
+        scope: RequestScope,
+        grants: Grants,
+        request: Request,
+        demands: list[Demand],
+        used: list[Table | StreamUse],
+    ) -> None:
+        for demand in demands:
+            table = None if demand.place is None else await _find_table(scope, demand.place)
+            _check(scope, grants, demand, table)
+            if self._has_unknown_key(scope, demand):
+                stream = await find_stream_use(scope, demand)
+                used += () if stream is None else (stream,)
+            elif table is not None and is_use(demand) and not demand.stream:
+                used.append(table)
+        await self._authorise_table_keys(scope, grants, request, used)
+
+    def _has_unknown_key(self, scope: RequestScope, demand: Demand) -> bool:
+        """Tell whether it has to be looked up if the caller may use the key of a stream."""
+        if self._keys is None or not demand.stream or not is_use(demand):
+            return False
+        return not is_known(scope, demand.resource, scope.engine.counter())
+
+    async def _authorise_table_keys(
+        self,
+        scope: RequestScope,
+        grants: Grants,
+        request: Request,
+        used: list[Table | StreamUse],
+    ) -> None:
+        """Refuse the use or the choice of a table's KMS key that the caller must not use."""
+        if self._keys is None:
+            return
+        await check_uses(self._keys, scope, grants, used, resource_policy)
+        chosen = chosen_key(request)
+        if chosen is not None:
+            found = await find_choice_refusal(self._keys, scope, grants, chosen, resource_policy)
+            if found is not None:
+                raise refusal(grants, found[0].action, found[0].resource, found[1])
 
     def _note_plain(
-        self, scope: RequestScope, grants: Grants, key: tuple[str, str, str], table: Table
+        self, scope: RequestScope, grants: Grants, key: tuple[str, str], counter: int
     ) -> None:
         """Remember that an operation on a table is allowed whatever the request asks for.
 
-        That is so if the statements that cover it have no conditions, and the table no policy. Both
-        a change of the table and one of the principal's policies end it, as they make new objects.
+        That is so if the statements that cover it have no conditions, and the table no policy. It
+        lasts until the change counter moves, as it does when a table or a policy changes.
         """
-        if table.policy is not None or table.account != grants.principal.account:
+        caller = scope.caller
+        table = scope.context.catalog.known_table(caller.account, caller.region, key[1])
+        if table is None or table.policy is not None or table.account != grants.principal.account:
+            return
+        if self._keys is not None and not is_open(scope, table, counter):
             return
         action = f"dynamodb:{key[0]}"
         context = DemandContext(scope, grants.principal, Demand(action, table.arn), table)
         decision = grants.coverages(action, table.arn, context).decision
         if decision is not None and decision.is_allowed:
-            if len(grants.plain) >= POLICY_DECISIONS_CACHED_MAX:
-                grants.plain.clear()
-            grants.plain[key] = table
+            if len(caller.allowed) >= POLICY_DECISIONS_CACHED_MAX:
+                caller.allowed.clear()
+            caller.allowed[key] = counter
 
 
 async def _authorise_keys(
@@ -100,12 +158,6 @@ async def _authorise_keys(
     if found is not None:
         demand, decision = found
         raise refusal(grants, demand.action, demand.resource, decision)
-
-
-async def _authorise_rest(scope: RequestScope, grants: Grants, demands: list[Demand]) -> None:
-    for demand in demands:
-        table = None if demand.place is None else await _find_table(scope, demand.place)
-        _check(scope, grants, demand, table)
 
 
 async def _find_table(scope: RequestScope, place: Place) -> Table | None:

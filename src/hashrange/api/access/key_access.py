@@ -19,6 +19,7 @@ from hashrange.keyring.records import Key
 from hashrange.keyring.store import ALIAS_PREFIX, KeyStore, Place, split_name
 from hashrange.policies.documents import Kind
 from hashrange.policies.evaluation import Decision, Grants, evaluate, resource_naming
+from hashrange.policies.patterns import ContextValues
 from hashrange.policies.principals import Naming
 from hashrange.policies.statements import Policy
 
@@ -67,9 +68,8 @@ def _named(request: Request) -> str:
 
 
 def _demand(scope: RequestScope, action: str, name: str, context: dict[str, str]) -> Demand:
-    keys: dict[str, str | list[str]] = {
-        f"kms:encryptioncontext:{key.lower()}": value for key, value in context.items()
-    }
+    keys: dict[str, str | list[str]] = {"kms:calleraccount": scope.account}
+    keys |= {f"kms:encryptioncontext:{key.lower()}": value for key, value in context.items()}
     if context:
         keys["kms:encryptioncontextkeys"] = list(context)
     resource = name
@@ -95,7 +95,8 @@ async def find_refusal(
         if key is not None:
             demand.resource = key.arn
         context = request.get("EncryptionContext") or {}
-        decision = _decide(scope, grants, demand, key, context, compile_policy)
+        values = DemandContext(scope, grants.principal, demand, None)
+        decision = decide_key(grants, demand, key, context, values, compile_policy)
         if not decision.is_allowed:
             return demand, decision
     return None
@@ -116,15 +117,15 @@ def _names(grants: Grants) -> tuple[str, ...]:
     return tuple(filter(None, (principal.arn, principal.issuer_arn)))
 
 
-def _decide(
-    scope: RequestScope,
+def decide_key(
     grants: Grants,
     demand: Demand,
     key: Key | None,
     context: dict[str, str],
+    values: ContextValues,
     compile_policy: Compile,
 ) -> Decision:
-    values = DemandContext(scope, grants.principal, demand, None)
+    """Decide about an action with an encryption context on a key, None if there is no such key."""
     if key is None:
         return evaluate(grants, demand.action, demand.resource, values)
     policy = compile_policy(key.policy)

@@ -58,6 +58,7 @@ S3_ROWS: Final[dict[str, Row]] = {
     "HeadBucket": _bucket_row("s3:ListBucket"),
     "HeadObject": _object_row("s3:GetObject"),
     "ListBuckets": _list_buckets_row,
+    "ListMultipartUploads": _bucket_row("s3:ListBucketMultipartUploads"),
     "ListObjects": _bucket_row("s3:ListBucket"),
     "ListObjectsV2": _bucket_row("s3:ListBucket"),
     "ListParts": _object_row("s3:ListMultipartUploadParts"),

@@ -17,6 +17,11 @@ from hashrange.api.access.demands import (
 from hashrange.api.operation import Request
 from hashrange.api.scope import RequestScope
 
+LOADING: Final = (
+    *("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem"),
+)
+"""The actions that restores need on the new table, beside their own."""
+
 
 def table_row(action: str) -> Row:
     """Return the row of an operation that names a table."""
@@ -99,6 +104,7 @@ def restore_backup_row(scope: RequestScope, request: Request) -> list[Demand]:
     return [
         arn_demand(scope, action, request["BackupArn"]),
         table_demand(scope, action, request["TargetTableName"]),
+        *_loading_demands(scope, request["TargetTableName"]),
     ]
 
 
@@ -109,7 +115,13 @@ def restore_time_row(scope: RequestScope, request: Request) -> list[Demand]:
     return [
         table_demand(scope, action, source),
         table_demand(scope, action, request["TargetTableName"]),
+        *_loading_demands(scope, request["TargetTableName"]),
     ]
+
+
+def _loading_demands(scope: RequestScope, name: str) -> list[Demand]:
+    """Demand what AWS wants of whoever fills a table with the items of another."""
+    return [table_demand(scope, f"dynamodb:{action}", name) for action in LOADING]
 
 
 def tag_keys(tags: Any) -> RequestKeys:

@@ -19,7 +19,7 @@ from hashrange.api.items.consumed_capacity import (
     read_units,
     wants_collection_metrics,
 )
-from hashrange.api.items.item_writes import check_put, make_delete, make_put
+from hashrange.api.items.item_writes import check_put, make_delete, make_put, sign_writes
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.keys import check_batch_put, request_key
 from hashrange.api.operation import Request, Response
@@ -31,7 +31,7 @@ from hashrange.limits import BATCH_GET_KEYS_MAX, BATCH_GET_RESPONSE_BYTES_MAX, R
 from hashrange.model.keys import plain_key
 from hashrange.model.schema import Table
 from hashrange.model.values import BARE, OLDER, Item, check_item
-from hashrange.pauses import LONG_WORK_BYTES, Pace
+from hashrange.pauses import LONG_WORK_BYTES, Pace, off_loop
 from hashrange.storage.items import consistency_of, item_row, project, read_items
 from hashrange.storage.layout import splice, unpack_size
 from hashrange.storage.transactions import write_batch
@@ -106,11 +106,14 @@ async def _read_parts(scope: RequestScope, request: Request) -> list[_TableGet]:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_batch_mixture(request["RequestItems"].values())
     known_table = scope.context.known_table
-    parts = [
-        _TableGet(name, part, known_table(name)) for name, part in request["RequestItems"].items()
-    ]
-    for part in parts:
-        part.bind(await scope.table(part.name))
+    parts: list[_TableGet] = []
+    for name, part in request["RequestItems"].items():
+        if scope.is_bulky:
+            parts.append(await off_loop(_TableGet, name, part, known_table(name)))
+        else:
+            parts.append(_TableGet(name, part, known_table(name)))
+    for table_get in parts:
+        table_get.bind(await scope.table(table_get.name))
     return parts
 
 
@@ -118,10 +121,12 @@ async def _read_parts(scope: RequestScope, request: Request) -> list[_TableGet]:
 class _Progress:
     """What a BatchGetItem has done so far, and how much still fits in its response."""
 
-    __slots__ = ("accepted", "pace", "refusals", "room")
+    __slots__ = ("accepted", "is_long", "pace", "refusals", "room")
 
     def __init__(self) -> None:
         self.accepted = 0
+        # Whether it has waited for its turn among the requests that work for long.
+        self.is_long = False
         self.pace = Pace()
         self.refusals: list[ThroughputError] = []
         # In bytes; negative once an item did not fit.
@@ -154,6 +159,12 @@ async def _get_items(scope: RequestScope, part: _TableGet, progress: _Progress) 
         keys = part.keys[position : position + at_once]
         rows = await read_items(scope.context.engine, keys, consistency)
         read_bytes = sum([len(row) for row in rows if row is not None])
+        if read_bytes > LONG_WORK_BYTES and not progress.is_long:
+            # Many such requests must not all hold large rows while one goes on after the other.
+            progress.is_long = True
+            del rows
+            await progress.pace.pause()
+            rows = await read_items(scope.context.engine, keys, consistency)
         at_once = max(1, min(at_once * 8, LONG_WORK_BYTES * len(rows) // (read_bytes + 1)))
         if progress.pace.is_over():
             await progress.pace.pause()
@@ -228,12 +239,12 @@ async def batch_write_item(scope: RequestScope, request: Request) -> Response:
     pace = Pace()
     checked: list[tuple[str, list[tuple[Item, int | None]]]] = []
     for name, parts in request["RequestItems"].items():
-        items: list[tuple[Item, int | None]] = []
-        for part in parts:
-            items.append(_check_request(part))
-            if pace.is_over():
-                await pace.pause()
-        checked.append((name, items))
+        if scope.is_bulky:
+            checked.append((name, await off_loop(_check_requests, parts)))
+        else:
+            checked.append((name, _check_requests(parts)))
+        if pace.is_over():
+            await pace.pause()
     writes: list[ItemWrite] = []
     for name, items in checked:
         table = await scope.table(name)
@@ -273,6 +284,7 @@ async def _write_admitted(
 ) -> list[ItemOutcome | ClientError]:
     """Carry out the writes that are not throttled; the outcome of the others is their error."""
     context = scope.context
+    sign_writes(scope, writes)
     found: list[ItemOutcome | ClientError | None] = [None] * len(writes)
     if any(write.table.meter is not None for write in writes):
         found[:] = refuse_writes(scope, writes)
@@ -290,6 +302,10 @@ async def _write_admitted(
 def _make_put(table: Table, item: Item, size: int) -> PutWrite:
     check_batch_put(table, item)
     return make_put(table, item, size, None)
+
+
+def _check_requests(parts: Sequence[Request]) -> list[tuple[Item, int | None]]:
+    return [_check_request(part) for part in parts]
 
 
 def _check_request(part: Request) -> tuple[Item, int | None]:

@@ -14,6 +14,7 @@ from hashrange.engine.base import EVENTUAL, STRONG
 from hashrange.limits import READ_UNIT_BYTES
 from hashrange.model.keys import plain_key
 from hashrange.model.values import check_item
+from hashrange.pauses import off_loop
 from hashrange.storage.items import item_row, read_items
 from hashrange.storage.layout import splice, unpack_item, unpack_size
 
@@ -24,7 +25,9 @@ async def get_item(scope: RequestScope, request: Request) -> Response:
     key = None
     if table is not None and len(request["Key"]) == len(table.parts):
         key = plain_key(table, request["Key"])
-    if key is None:
+    if key is None and scope.is_bulky:
+        await off_loop(check_item, request["Key"])
+    elif key is None:
         check_item(request["Key"])
     # Fast path: the request has only a table and a key.
     is_plain = len(request) == 2

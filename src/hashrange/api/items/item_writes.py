@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hashrange.api.items.arguments import (
     Kind,
     WriteArguments,
@@ -17,13 +19,14 @@ from hashrange.api.items.keys import (
 )
 from hashrange.api.items.write_refusals import check_old_values
 from hashrange.api.operation import Request
+from hashrange.api.scope import RequestScope
 from hashrange.api.shapes.deep_requests import is_deep
 from hashrange.errors import ValidationException
 from hashrange.expressions.conditions import Condition
 from hashrange.limits import ITEM_BYTES_MAX
 from hashrange.model.schema import Table
 from hashrange.model.values import ENVELOPED, OLDER, Item, check_item
-from hashrange.storage.writes import DeleteWrite, PutWrite, UpdateWrite
+from hashrange.storage.writes import DeleteWrite, ItemWrite, PutWrite, UpdateWrite
 
 
 def check_write(request: Request, kind: Kind) -> tuple[int, WriteArguments]:
@@ -55,6 +58,13 @@ def check_put(item: Item, wording: int) -> int:
     if size > ITEM_BYTES_MAX:
         raise ValidationException("Item size has exceeded the maximum allowed size")
     return size
+
+
+def sign_writes(scope: RequestScope, writes: Iterable[ItemWrite]) -> None:
+    """Have the histories of tables name the principal of a request."""
+    for write in writes:
+        if write.table.history_stores:
+            write.who = scope.author
 
 
 def make_put(table: Table, item: Item, size: int, condition: Condition | None) -> PutWrite:

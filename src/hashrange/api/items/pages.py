@@ -195,7 +195,7 @@ async def _project(page: Page, projection: Projection) -> list[Any]:
         else:
             shown += [project(row, projection) for row in page.rows[start : start + _SHOWN_ROWS]]
         if pace.is_over():
-            await pace.pause()
+            await pace.pause_or_restart()
     return shown
 
 

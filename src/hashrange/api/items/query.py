@@ -12,20 +12,25 @@ from hashrange.api.items.start_keys import (
     start_position,
 )
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.changes import answer_changes
 from hashrange.api.scope import RequestScope
 from hashrange.model.values import Item, check_item
+from hashrange.pauses import off_loop
 from hashrange.storage.reads import Span, query_span
 
 
 async def query(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the key condition selects and the filter keeps."""
-    arguments = read_query_arguments(request)
-    start: Item | None = request.get("ExclusiveStartKey")
-    if start is not None:
-        check_item(start)
+    start: Item | None = None if scope.between else request.get("ExclusiveStartKey")
+    if scope.is_bulky:
+        arguments = await off_loop(_check, request, start)
+    else:
+        arguments = _check(request, start)
     table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     source = find_source(scope, table, request)
     span = _find_span(source, request, arguments, start)
+    if scope.between is not None:
+        return await answer_changes(scope, request, table, span)
     check_paths(table, arguments.projection)
     if arguments.filter is not None:
         names = [part.name for part in (*source.partition, *source.sort)]
@@ -33,6 +38,14 @@ async def query(scope: RequestScope, request: Request) -> Response:
     check_reach(source, request, arguments)
     check_paths(table, arguments.filter)
     return await answer_page(scope, request, source, span, arguments)
+
+
+def _check(request: Request, start: Item | None) -> QueryArguments:
+    """Check what needs no table."""
+    arguments = read_query_arguments(request)
+    if start is not None:
+        check_item(start)
+    return arguments
 
 
 def _find_span(

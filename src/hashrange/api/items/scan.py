@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashrange.api.items.arguments import read_scan_arguments
+from hashrange.api.items.arguments import QueryArguments, read_scan_arguments
 from hashrange.api.items.key_paths import check_paths
 from hashrange.api.items.pages import answer_page, check_reach, find_source
 from hashrange.api.items.start_keys import (
@@ -12,20 +12,22 @@ from hashrange.api.items.start_keys import (
     start_position,
 )
 from hashrange.api.operation import Request, Response
+from hashrange.api.recovery.changes import answer_changes
 from hashrange.api.scope import RequestScope
 from hashrange.errors import ValidationException
 from hashrange.model.values import OLDER, Item, check_item
+from hashrange.pauses import off_loop
 from hashrange.storage.layout import segment_bounds
 from hashrange.storage.reads import Span
 
 
 async def scan(scope: RequestScope, request: Request) -> Response:
     """Return a page of the items that the filter keeps."""
-    arguments = read_scan_arguments(request)
-    segment, total_segments = _segments(request)
-    start: Item | None = request.get("ExclusiveStartKey")
-    if start is not None:
-        check_item(start, OLDER)
+    start: Item | None = None if scope.between else request.get("ExclusiveStartKey")
+    if scope.is_bulky:
+        arguments, (segment, total_segments) = await off_loop(_check, request, start)
+    else:
+        arguments, (segment, total_segments) = _check(request, start)
     table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     source = find_source(scope, table, request)
     if start is not None and source.index is not None:
@@ -33,6 +35,8 @@ async def scan(scope: RequestScope, request: Request) -> Response:
         check_start_parts(start, (*source.partition, *source.sort))
     check_reach(source, request, arguments)
     span = Span(source.place, *segment_bounds(segment, total_segments))
+    if scope.between is not None:
+        return await answer_changes(scope, request, table, span)
     if start is not None:
         position = start_position(source, start)
         if not span.holds(position):
@@ -44,6 +48,15 @@ async def scan(scope: RequestScope, request: Request) -> Response:
     check_paths(table, arguments.projection)
     check_paths(table, arguments.filter)
     return await answer_page(scope, request, source, span, arguments)
+
+
+def _check(request: Request, start: Item | None) -> tuple[QueryArguments, tuple[int, int]]:
+    """Check what needs no table; return the arguments, the segment and the number of segments."""
+    arguments = read_scan_arguments(request)
+    segments = _segments(request)
+    if start is not None:
+        check_item(start, OLDER)
+    return arguments, segments
 
 
 def _segments(request: Request) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from hashrange.api.items.consumed_capacity import (
     read_units,
     wants_collection_metrics,
 )
+from hashrange.api.items.item_writes import sign_writes
 from hashrange.api.items.write_refusals import CONDITION_FAILED
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
@@ -102,6 +103,10 @@ async def write_all(
     """
     context = scope.context
     check_distinct([write.row_key for write in writes])
+    sign_writes(scope, writes)
+    if scope.is_bulky:
+        for write in writes:
+            write.is_bulky = True
     now = context.clock.now()
     token = None
     if request.get("ClientRequestToken") is not None:

@@ -6,6 +6,8 @@ schema or on the stored items cancel the transaction, with a reason for each act
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hashrange.api.items.arguments import (
     Kind,
     WriteArguments,
@@ -37,7 +39,7 @@ from hashrange.engine.base import RowKey
 from hashrange.errors import ValidationException
 from hashrange.model.schema import Table
 from hashrange.model.values import OLDER, check_item
-from hashrange.pauses import Pace
+from hashrange.pauses import Pace, off_loop
 from hashrange.storage.items import item_row, project
 from hashrange.storage.layout import splice
 from hashrange.storage.writes import CheckWrite, ItemWrite
@@ -112,11 +114,23 @@ class _Get:
         return splice(row) if self.projection is None else project(row, self.projection)
 
 
+def _actions(members: Sequence[Request]) -> list[_Action]:
+    return [_Action(member) for member in members]
+
+
+def _gets(members: Sequence[Request]) -> list[_Get]:
+    return [_Get(member["Get"]) for member in members]
+
+
 async def transact_write_items(scope: RequestScope, request: Request) -> Response:
     """Carry out all actions, or none."""
-    pace = Pace()
+    members = request["TransactItems"]
     actions: list[_Action] = []
-    for member in request["TransactItems"]:
+    if scope.is_bulky:
+        actions = await off_loop(_actions, members)
+        members = ()
+    pace = Pace()
+    for member in members:
         actions.append(_Action(member))
         if pace.is_over():
             await pace.pause()
@@ -139,16 +153,17 @@ async def transact_write_items(scope: RequestScope, request: Request) -> Respons
 
 async def transact_get_items(scope: RequestScope, request: Request) -> Response:
     """Return the items as they were at one moment."""
-    gets = [_Get(member["Get"]) for member in request["TransactItems"]]
+    members = request["TransactItems"]
+    gets = await off_loop(_gets, members) if scope.is_bulky else _gets(members)
     tables = [await scope.table(get.request["TableName"]) for get in gets]
     keys = await bind_all(gets, tables)
     rows = await read_all(scope, tables, keys)
-    response = report_reads(scope, request, tables, keys, rows)
     responses: list[Response] = []
     pace = Pace()
     for get, row in zip(gets, rows, strict=True):
         responses.append({} if row is None else {"Item": get.shown(row)})
         if pace.is_over():
-            await pace.pause()
+            await pace.pause_or_restart()
+    response = report_reads(scope, request, tables, keys, rows)
     response["Responses"] = responses
     return response

@@ -9,6 +9,7 @@ from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
 from hashrange.expressions.updates import Update
+from hashrange.pauses import off_loop
 from hashrange.storage.layout import splice, unpack_item
 from hashrange.storage.transactions import write_item
 from hashrange.storage.writes import ItemOutcome
@@ -17,9 +18,15 @@ from hashrange.storage.writes import ItemOutcome
 async def update_item(scope: RequestScope, request: Request) -> Response:
     """Edit the item if its condition holds; return the values asked for."""
     context = scope.context
-    _, arguments = check_write(request, "update")
+    if scope.is_bulky:
+        _, arguments = await off_loop(check_write, request, "update")
+    else:
+        _, arguments = check_write(request, "update")
     table = scope.known_table(request["TableName"]) or await scope.table(request["TableName"])
     write = make_update(table, request["Key"], arguments, counts_actions=True)
+    if table.history_stores:
+        write.who = scope.author
+    write.is_bulky = scope.is_bulky
     if table.meter is not None:
         admit_write(scope, write)
     outcome = await write_item(context.engine, write, context.clock.now())

@@ -202,8 +202,9 @@ def _position(source: Source, item: dict[str, Any]) -> bytes:
 def _items(page: Page, selection: Selection | None) -> list[Any]:
     if selection is None:
         return splice_all(page.rows)
-    items = page.items or [unpack_item(row) for row in page.rows]
-    return [selection.apply(item) for item in items]
+    if page.items:
+        return [selection.apply(item) for item in page.items]
+    return [selection.apply(unpack_item(row)) for row in page.rows]
 
 
 async def _fetch(

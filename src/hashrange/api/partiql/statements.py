@@ -13,6 +13,7 @@ from hashrange.api.items.consumed_capacity import (
     read_units,
     report_write,
 )
+from hashrange.api.items.item_writes import sign_writes
 from hashrange.api.items.keys import request_key
 from hashrange.api.items.write_refusals import condition_failed
 from hashrange.api.operation import Request, Response
@@ -35,9 +36,9 @@ from hashrange.expressions.partiql.statements import (
     prepare_statement,
 )
 from hashrange.model.schema import Table
-from hashrange.pauses import Pace
+from hashrange.pauses import Pace, off_loop
 from hashrange.storage.items import consistency_of, item_row, read_items
-from hashrange.storage.layout import row_size, unpack_item
+from hashrange.storage.layout import row_size, splice, unpack_item
 from hashrange.storage.transactions import write_item
 from hashrange.storage.writes import ItemOutcome, ItemWrite, PutWrite
 
@@ -65,14 +66,23 @@ async def execute_statement(scope: RequestScope, request: Request) -> Response:
     statement = prepare_statement(request["Statement"])
     if pace.is_over():
         await pace.pause()
-    values = statement.values(request.get("Parameters", ()))
+    parameters = request.get("Parameters", ())
+    if scope.is_bulky:
+        values = await off_loop(statement.values, parameters)
+    else:
+        values = statement.values(parameters)
     if isinstance(statement, ExistsStatement):
         raise ValidationException(_EXISTS)
     if isinstance(statement, SelectStatement):
         return await run_select(scope, request, statement, values)
-    check_statement(statement, values)
-    table = await scope.table(statement.table_name)
-    write = make_write(statement, table, values)
+    if scope.is_bulky:
+        await off_loop(check_statement, statement, values)
+        table = await scope.table(statement.table_name)
+        write = await off_loop(make_write, statement, table, values)
+    else:
+        check_statement(statement, values)
+        table = await scope.table(statement.table_name)
+        write = make_write(statement, table, values)
     outcome = await _carry_out(scope, request, write)
     item = returned(statement, write, outcome)
     response: Response = {"Items": [] if item is None else [item]}
@@ -81,8 +91,10 @@ async def execute_statement(scope: RequestScope, request: Request) -> Response:
 
 async def _carry_out(scope: RequestScope, request: Request, write: ItemWrite) -> ItemOutcome:
     context = scope.context
+    write.is_bulky = scope.is_bulky
     if write.table.meter is not None:
         admit_write(scope, write)
+    sign_writes(scope, (write,))
     outcome = await write_item(context.engine, write, context.clock.now())
     note_outcome(scope, write, outcome)
     if not outcome.matched:
@@ -129,7 +141,10 @@ class _Member:
                 raise ValidationException(_NOT_BY_KEY)
             self.key = item_row(table, request_key(table, key))
         else:
-            self.write = make_write(statement, table, self.values)
+            if scope.is_bulky:
+                self.write = await off_loop(make_write, statement, table, self.values)
+            else:
+                self.write = make_write(statement, table, self.values)
             self.key = self.write.row_key
 
     def fail(self, error: ClientError) -> None:
@@ -149,9 +164,11 @@ class _Member:
         assert isinstance(self.statement, SelectStatement)
         self.response = {"TableName": self.table.name}
         if row is not None:
-            item = unpack_item(row)
             selection = self.statement.selection
-            self.response["Item"] = item if selection is None else selection.apply(item)
+            if selection is None:
+                self.response["Item"] = splice(row)
+            else:
+                self.response["Item"] = selection.apply(unpack_item(row))
 
 
 async def batch_execute_statement(scope: RequestScope, request: Request) -> Response:
@@ -163,7 +180,10 @@ async def batch_execute_statement(scope: RequestScope, request: Request) -> Resp
     pace = Pace()
     for member in members:
         try:
-            member.prepare()
+            if scope.is_bulky:
+                await off_loop(member.prepare)
+            else:
+                member.prepare()
         except ValidationException as error:
             member.fail(error)
         if pace.is_over():

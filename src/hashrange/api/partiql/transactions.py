@@ -42,7 +42,7 @@ from hashrange.expressions.partiql.statements import (
 )
 from hashrange.model.schema import Table
 from hashrange.model.values import Item, Value
-from hashrange.pauses import Pace
+from hashrange.pauses import Pace, off_loop
 from hashrange.storage.items import item_row, project
 from hashrange.storage.layout import splice
 from hashrange.storage.lock_steps import Outcome
@@ -146,7 +146,10 @@ async def execute_transaction(scope: RequestScope, request: Request) -> Response
     pace = Pace()
     members: list[_Read | _Write] = []
     for index, member in enumerate(request["TransactStatements"]):
-        members.append(_member(index, member))
+        if scope.is_bulky:
+            members.append(await off_loop(_member, index, member))
+        else:
+            members.append(_member(index, member))
         if pace.is_over():
             await pace.pause()
     reads = [member for member in members if isinstance(member, _Read)]
@@ -178,20 +181,23 @@ async def _read_all(scope: RequestScope, request: Request, members: list[_Read])
     tables = await _tables(scope, members)
     keys = await bind_all(members, tables)
     rows = await read_all(scope, tables, keys)
-    response = report_reads(scope, request, tables, keys, rows)
     responses: list[dict[str, object]] = []
     pace = Pace()
     for member, row in zip(members, rows, strict=True):
         responses.append(member.shown(row))
         if pace.is_over():
-            await pace.pause()
+            await pace.pause_or_restart()
+    response = report_reads(scope, request, tables, keys, rows)
     response["Responses"] = responses
     return response
 
 
 async def _write_all(scope: RequestScope, request: Request, members: list[_Write]) -> Response:
     for member in members:
-        check_statement(member.statement, member.values)
+        if scope.is_bulky:
+            await off_loop(check_statement, member.statement, member.values)
+        else:
+            check_statement(member.statement, member.values)
     writes = await bind_all(members, await _tables(scope, members))
     outcomes = await write_all(scope, request, writes, content=request["TransactStatements"])
     if outcomes is None:

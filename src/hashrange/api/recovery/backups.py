@@ -9,9 +9,13 @@ from hashrange.api.operation import Context, Request, Response
 from hashrange.api.recovery.backup_names import find_backup
 from hashrange.api.recovery.continuous_backups import recoverable_table
 from hashrange.api.scope import RequestScope
+from hashrange.api.tables.closed_tables import check_open
 from hashrange.api.tables.descriptions import describe_projection
-from hashrange.errors import BackupInUseException, ValidationException
+from hashrange.errors import BackupInUseException, LimitExceededException, ValidationException
+from hashrange.limits import JOBS_ACTIVE_MAX
 from hashrange.model.backups import (
+    BACKUP_KIND,
+    REMOVAL_KIND,
     SYSTEM,
     SYSTEM_BACKUP_SECONDS,
     SYSTEM_SUFFIX,
@@ -26,18 +30,23 @@ from hashrange.storage.catalog import resolve_name
 from hashrange.storage.jobs import JobStore, new_job_id
 
 _PAGE_MAX: Final = 100
-_BACKUP_KIND: Final = "backup"
-_REMOVAL_KIND: Final = "backup-removal"
 
 
 async def create_backup(scope: RequestScope, request: Request) -> Response:
     """Begin a backup of a table."""
     context = scope.context
     record = await recoverable_table(scope, request["TableName"])
+    await check_open(context, record.name)
+    active = JobStore(context.engine).count_active(context.account, context.region, BACKUP_KIND)
+    if await active >= JOBS_ACTIVE_MAX:
+        raise LimitExceededException(
+            f"Subscriber limit exceeded: Only {JOBS_ACTIVE_MAX} backup operations can be in "
+            "progress at the same time"
+        )
     now = context.clock.now()
     backup = await _new_backup(context, record, request["BackupName"], now)
     await BackupStore(context.engine).add(backup)
-    await _start_job(context, _BACKUP_KIND, backup)
+    await _start_job(context, BACKUP_KIND, backup)
     return {"BackupDetails": _describe(backup)}
 
 
@@ -101,7 +110,7 @@ async def delete_backup(scope: RequestScope, request: Request) -> Response:
             raise BackupInUseException(
                 f"Backup is being used to restore another table: {backup.arn}"
             )
-    await _start_job(context, _REMOVAL_KIND, backup)
+    await _start_job(context, REMOVAL_KIND, backup)
     await BackupStore(context.engine).change(backup, lambda _: None)
     description = _describe_whole(backup)
     description["BackupDetails"]["BackupStatus"] = "DELETED"

@@ -16,11 +16,13 @@ from hashrange.api.scope import RequestScope
 from hashrange.api.tables.descriptions import describe
 from hashrange.errors import (
     BackupInUseException,
+    LimitExceededException,
     ResourceInUseException,
     TableAlreadyExistsException,
     TableInUseException,
     ValidationException,
 )
+from hashrange.limits import JOBS_ACTIVE_MAX
 from hashrange.model.jobs import JobRecord
 from hashrange.model.records import TableRecord, plain_record, record_of
 from hashrange.storage.jobs import JobStore, new_job_id
@@ -105,7 +107,13 @@ async def _start(scope: RequestScope, record: TableRecord, source: dict[str, Any
         created_at=record.created_at,
         request={"table": plain_record(record), "source": source},
     )
-    await JobStore(context.engine).start(job, {})
+    store = JobStore(context.engine)
+    if await store.count_active(context.account, context.region, _KIND) >= JOBS_ACTIVE_MAX:
+        raise LimitExceededException(
+            f"Subscriber limit exceeded: Only {JOBS_ACTIVE_MAX} restore operations can be in "
+            "progress at the same time"
+        )
+    await store.start(job, {})
     try:
         # The job would do it as well: so the table is there whatever happens to this process.
         await begin_load(context.catalog, record)

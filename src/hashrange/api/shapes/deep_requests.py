@@ -23,7 +23,9 @@ def is_deep(request: object) -> bool:
                 below.extend(value.values())
             elif isinstance(value, list):
                 below.extend(value)
-        if not below or len(below) > _VALUES_MAX:
+            if len(below) > _VALUES_MAX:
+                return False
+        if not below:
             return False
         layer = below
     return any(isinstance(value, (dict, list)) for value in layer)

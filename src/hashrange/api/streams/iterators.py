@@ -14,10 +14,10 @@ import base64
 import binascii
 import struct
 from typing import Final, final
-from zlib import crc32
 
 from hashrange.errors import ExpiredIteratorException, ValidationException
 from hashrange.limits import SHARD_ITERATOR_SECONDS
+from hashrange.quick_zlib import crc32
 from hashrange.storage.stream_records import FIRST_SEQUENCE
 
 _POSITION: Final = struct.Struct(">IQQB")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.api.tables.closed_tables import check_open
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.limits import TABLES_PER_ACCOUNT_MAX
 from hashrange.model.insights import ACCESSED, has_sort, kinds_of, rule_name
@@ -35,6 +36,7 @@ async def update_contributor_insights(scope: RequestScope, request: Request) -> 
     context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
+    await check_open(context, name)
     index = request.get("IndexName") or ""
     is_enabled = request["ContributorInsightsAction"] == "ENABLE"
     now = context.clock.now()

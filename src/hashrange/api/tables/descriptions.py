@@ -26,8 +26,8 @@ async def describe(
     """Return the TableDescription of a record; `status` overrides what the clock says."""
     engine = context.engine
     status = status or record.status(now)
-    is_locked = await _is_locked(context, record)
-    if status == "ACTIVE" and is_locked:
+    closed_at = await _closed_since(context, record)
+    if status == "ACTIVE" and closed_at is not None:
         status = INACCESSIBLE
     items, size = await engine.tally(record.store, record.shards, record.store)
     description: dict[str, Any] = {
@@ -47,17 +47,18 @@ async def describe(
     }
     await _describe_indexes(engine, record, now, status, description)
     _describe_settings(record, status, description)
-    if is_locked and "SSEDescription" in description:
-        description["SSEDescription"]["InaccessibleEncryptionDateTime"] = _date(now)
+    if closed_at and "SSEDescription" in description:
+        description["SSEDescription"]["InaccessibleEncryptionDateTime"] = _date(closed_at)
     return description
 
 
-async def _is_locked(context: Context, record: TableRecord) -> bool:
-    """Tell whether the items of a table cannot be used now, because of their KMS key."""
+async def _closed_since(context: Context, record: TableRecord) -> float | None:
+    """Return since when the items of a table cannot be used, because of a KMS key."""
     for arn in {key.key_arn for key in record.data_keys}:
-        if not await context.table_keys.is_usable(arn):
-            return True
-    return False
+        closed_at = await context.table_keys.closed_since(arn)
+        if closed_at is not None:
+            return closed_at
+    return None
 
 
 def describe_deleted(record: TableRecord, now: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from hashrange.api.operation import Context, Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.api.tables.closed_tables import check_open
 from hashrange.api.tables.definition_checks import check_changeable
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.model.records import TIME_TO_LIVE_FILL, TableRecord, TimeToLive
@@ -18,6 +19,7 @@ async def update_time_to_live(scope: RequestScope, request: Request) -> Response
     context = scope.context
     name = resolve_name(context.account, context.region, request["TableName"])
     scope.touch_table(name)
+    await check_open(context, name)
     specification = request["TimeToLiveSpecification"]
     now = context.clock.now()
     setting = TimeToLive(

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 
 from hashrange.api.operation import Request, Response
 from hashrange.api.scope import RequestScope
+from hashrange.api.tables.closed_tables import check_open
 from hashrange.api.tables.definition_checks import (
     INVALID,
     check_changeable,
@@ -70,6 +71,8 @@ async def update_table(scope: RequestScope, request: Request) -> Response:
         for update in request.get("GlobalSecondaryIndexUpdates", ())
         if "Create" in update
     ]
+    if stores or "SSESpecification" in request:
+        await check_open(context, name)
     data_key = await make_data_key(context, name, request.get("SSESpecification"))
     stream = request.get("StreamSpecification")
     place = ("", "") if stream is None else (await choose_label(context, name, now), new_store())

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hashrange.api.operation import Context
 from hashrange.errors import LimitExceededException, ValidationException
-from hashrange.limits import JOBS_ACTIVE_MAX, LIST_JOBS_PAGE_MAX
+from hashrange.limits import EXPORTS_ACTIVE_MAX, JOBS_ACTIVE_MAX, LIST_JOBS_PAGE_MAX
 from hashrange.model.jobs import JobRecord
 from hashrange.storage.jobs import JobStore, new_job_id
 
@@ -31,7 +31,8 @@ async def start_job(
     """
     now = context.clock.now()
     store = JobStore(context.engine)
-    active = [job for job in await store.active() if job.kind == kind]
+    active = await store.count_active(context.account, context.region, kind)
+    most = EXPORTS_ACTIVE_MAX if kind == EXPORT else JOBS_ACTIVE_MAX
     id = new_job_id(now)
     job = JobRecord(
         id=id,
@@ -43,8 +44,8 @@ async def start_job(
         request={"parameters": parameters, **facts},
         token=parameters.get("ClientToken", ""),
     )
-    if len(active) >= JOBS_ACTIVE_MAX and not await store.is_known(job):
-        raise LimitExceededException(f"There is a limit of {JOBS_ACTIVE_MAX} concurrent {kind}s")
+    if active >= most and not await store.is_known(job):
+        raise LimitExceededException(f"There is a limit of {most} concurrent {kind}s")
     return await store.start(job, parameters)
 
 

@@ -51,7 +51,7 @@ class _Anything(Shape):
         return value
 
 
-# Kept and shown, but without effect here.
+# Kept and shown. But for MetricsConfig they have no effect here.
 _SHOWN: Final[tuple[str, ...]] = ("KMSKeyArn", "LoggingConfig", "MetricsConfig")
 _OTHER_SOURCES: Final[tuple[str, ...]] = (
     "AmazonManagedKafkaEventSourceConfig",

@@ -1,4 +1,4 @@
-"""Commands on tables and items: `tables`, `describe`, `get`, `query`, `scan`, `put` and others.
+"""Commands on tables and items: `create`, `tables`, `get`, `query`, `scan`, `put` and others.
 
 Exit status: 0 when all went well, 1 when the server refused or did not answer, 2 for a value that
 cannot be one.
@@ -14,8 +14,8 @@ from typing import Any, Final
 from hashrange.cli.data.connection import connection_flags, make_client
 
 NAMES: Final = (
-    *("tables", "describe", "get", "query", "scan", "put", "delete", "sql"),
-    *("export", "import"),
+    *("create", "tables", "describe", "get", "query", "scan", "put", "delete", "sql"),
+    *("export", "import", "history", "undo"),
 )
 _FORMS: Final = ("json", "dynamodb", "csv")
 
@@ -34,6 +34,7 @@ def add_commands(commands: Any) -> None:
         )
         return parser
 
+    create = add("create", "make a table, paid by request")
     _add_output(add("tables", "list the tables of a server"))
     describe = add("describe", "show the keys, indexes and settings of a table")
     get = add("get", "show one item")
@@ -44,12 +45,17 @@ def add_commands(commands: Any) -> None:
     sql = add("sql", "run a PartiQL statement, or ask for statements")
     exporting = add("export", "write all items of a table to a file")
     importing = add("import", "put the items of a file into a table")
-    for parser in (describe, get, query, scan, put, delete, exporting, importing):
+    history = add("history", "show all changes of an item, or of a partition")
+    undo = add("undo", "put back items that were changed in an interval")
+    tabular = (create, describe, get, query, scan, put, delete, exporting, importing, history, undo)
+    for parser in tabular:
         parser.add_argument("table", metavar="TABLE")
-    for parser in (exporting, importing):
+    create.add_argument("partition", metavar="PARTITION", help="partition key: NAME or NAME:TYPE")
+    create.add_argument("sort", metavar="SORT", nargs="?", help="sort key; types are S, N and B")
+    for parser, forms in ((exporting, (*_FORMS, "parquet")), (importing, _FORMS)):
         parser.add_argument("file", metavar="FILE", help="- for standard output or input")
         parser.add_argument(
-            "--form", choices=_FORMS, default="json", help="JSON lines, DynamoDB's own, or CSV"
+            "--form", choices=forms, default="json", help="JSON lines, DynamoDB's own, or others"
         )
     for parser in (get, delete):
         parser.add_argument("key", metavar="KEY", nargs="+", help="partition key, sort key")
@@ -70,9 +76,28 @@ def add_commands(commands: Any) -> None:
     put.add_argument("item", metavar="ITEM", help="a JSON object; - reads it from standard input")
     put.add_argument("--typed", action="store_true", help="the item is in DynamoDB's own JSON")
     put.add_argument("--new", action="store_true", help="refuse to replace an item")
+    _add_interval(history, undo)
     sql.add_argument("statement", metavar="STATEMENT", nargs="?", help="without one: a prompt")
-    for parser in (describe, get, query, scan, sql):
+    for parser in (describe, get, query, scan, sql, history):
         _add_output(parser)
+
+
+def _add_interval(history: argparse.ArgumentParser, undo: argparse.ArgumentParser) -> None:
+    history.add_argument("key", metavar="KEY", nargs="+", help="partition key, sort key")
+    undo.add_argument("key", metavar="KEY", nargs="*", help="one partition or item; all without it")
+    for parser in (history, undo):
+        parser.add_argument(
+            "--from",
+            dest="since",
+            metavar="TIME",
+            default="",
+            required=parser is undo,
+            help="changes after this time",
+        )
+        parser.add_argument(
+            "--to", dest="until", metavar="TIME", default="", help="and up to this one"
+        )
+    undo.add_argument("--yes", action="store_true", help="do it without showing it first")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +139,19 @@ def run(given: argparse.Namespace) -> int:
 def _complain(text: str, status: int) -> int:
     sys.stderr.write(f"hashrange: {text}\n")
     return status
+
+
+def _create(client: Any, given: argparse.Namespace) -> int:
+    from hashrange.cli.data.key_texts import key_attributes
+
+    keys = key_attributes(
+        [given.partition] if given.sort is None else [given.partition, given.sort]
+    )
+    client.create_table(TableName=given.table, BillingMode="PAY_PER_REQUEST", **keys)
+    # A second is soon enough for a person; the waiter's own 20 seconds are not.
+    waiter = client.get_waiter("table_exists")
+    waiter.wait(TableName=given.table, WaiterConfig={"Delay": 1, "MaxAttempts": 300})
+    return 0
 
 
 def _tables(client: Any, given: argparse.Namespace) -> int:
@@ -254,6 +292,18 @@ def _import(client: Any, given: argparse.Namespace) -> int:
     return import_items(client, given)
 
 
+def _history(client: Any, given: argparse.Namespace) -> int:
+    from hashrange.cli.data.changes import show_history
+
+    return show_history(client, given)
+
+
+def _undo(client: Any, given: argparse.Namespace) -> int:
+    from hashrange.cli.data.changes import undo
+
+    return undo(client, given)
+
+
 def _sql(client: Any, given: argparse.Namespace) -> int:
     from hashrange.cli.data.prompt import Prompt, run_statement
 
@@ -282,6 +332,7 @@ def _projection(given: argparse.Namespace) -> dict[str, Any]:
 
 
 _VERBS: Final[dict[str, Callable[[Any, argparse.Namespace], int]]] = {
+    "create": _create,
     "tables": _tables,
     "describe": _describe,
     "get": _get,
@@ -292,4 +343,6 @@ _VERBS: Final[dict[str, Callable[[Any, argparse.Namespace], int]]] = {
     "sql": _sql,
     "export": _export,
     "import": _import,
+    "history": _history,
+    "undo": _undo,
 }

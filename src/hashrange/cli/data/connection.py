@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, final
 
 from hashrange.cli.http_calls import DEFAULT_ENDPOINT, DEFAULT_REGION
 
@@ -26,6 +27,7 @@ def connection_flags() -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(add_help=False)
     flags.add_argument(
         "--endpoint",
+        "--endpoint-url",  # as the AWS CLI calls it
         metavar="URL",
         help=f"server to talk to (default: AWS_ENDPOINT_URL, else {DEFAULT_ENDPOINT})",
     )
@@ -42,30 +44,58 @@ def endpoint_of(given: str | None, environment: Mapping[str, str]) -> str:
 
 def make_client(given: argparse.Namespace, service: str = "dynamodb") -> Any:
     """Return a botocore client for the server of a command."""
-    from botocore.config import Config
-    from botocore.session import Session
-
-    session = Session(profile=given.profile)
-    keys: dict[str, str] = {}
-    if session.get_credentials() is None:
-        keys = {"aws_access_key_id": _DUMMY, "aws_secret_access_key": _DUMMY}
-    client = session.create_client(
-        service,
-        endpoint_url=endpoint_of(given.endpoint, os.environ),
-        region_name=given.region or session.get_config_variable("region") or DEFAULT_REGION,
-        config=Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard"}),
-        **keys,
-    )
+    endpoint = endpoint_of(given.endpoint, os.environ)
+    client = open_client(make_session(given.profile), service, endpoint, given.region)
     if getattr(given, "at", None):
-        read_past(client, given.at)
+        TimeHeader(client).value = given.at
     return client
 
 
-def read_past(client: Any, time: str) -> None:
-    """Have a client's reads of items see their table as it was at a time."""
+def make_session(profile: str | None) -> Any:
+    """Return a botocore session that has credentials, made up if there are none."""
+    from botocore.session import Session
 
-    def add(params: dict[str, Any], **_: object) -> None:
-        params["headers"]["X-Hashrange-At"] = time
+    session = Session(profile=profile)
+    if session.get_credentials() is None:
+        session.set_credentials(_DUMMY, _DUMMY)
+    return session
 
-    for operation in ("GetItem", "Query", "Scan"):
-        client.meta.events.register(f"before-call.dynamodb.{operation}", add)
+
+def open_client(session: Any, service: str, endpoint: str | None, region: str | None) -> Any:
+    """Return a botocore client; without an endpoint, that of AWS is meant."""
+    from botocore.config import Config
+
+    return session.create_client(
+        service,
+        endpoint_url=endpoint,
+        region_name=region or session.get_config_variable("region") or DEFAULT_REGION,
+        config=Config(
+            connect_timeout=5,
+            read_timeout=60,
+            retries={"mode": "standard"},
+            ignore_configured_endpoint_urls=endpoint is None,
+        ),
+    )
+
+
+@final
+class TimeHeader:
+    """The header X-Hashrange-At of a client's requests for items; `value` is None for none."""
+
+    def __init__(self, client: Any) -> None:
+        self.value: str | None = None
+        for operation in ("GetItem", "Query", "Scan", "PutItem", "DeleteItem"):
+            client.meta.events.register(f"before-call.dynamodb.{operation}", self._add)
+
+    @contextmanager
+    def sent(self, value: str) -> Iterator[None]:
+        """Send a value inside."""
+        self.value = value
+        try:
+            yield
+        finally:
+            self.value = None
+
+    def _add(self, params: dict[str, Any], **_: object) -> None:
+        if self.value is not None:
+            params["headers"]["X-Hashrange-At"] = self.value

@@ -1,9 +1,9 @@
 """`hashrange export` and `hashrange import`: tables to files and back, for people at a terminal.
 
 Forms: `json` is one plain JSON object per line (see plain_json), `dynamodb` one {"Item": …} in
-DynamoDB's own JSON per line, as in exports to S3, and `csv`. A file whose name ends in .gz is
-compressed; "-" is standard output or input. Items go through Scan and BatchWriteItem, so any
-endpoint will do.
+DynamoDB's own JSON per line, as in exports to S3, and `csv`; `parquet` can only be written. A file
+whose name ends in .gz is compressed; "-" is standard output or input. Items go through Scan and
+BatchWriteItem, so any endpoint will do.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from hashrange.cli.data.plain_json import (
     text_of,
     typed_item_of,
 )
+from hashrange.cli.meter import meter
 from hashrange.toolkit.values import from_wire_item
 
 _BATCH: Final = 25
-_PROGRESS_SECONDS: Final = 0.5
+_METER_ITEMS: Final = 100
 _ATTEMPTS_MAX: Final = 12
 _PAUSE_SECONDS_MAX: Final = 2.0
 
@@ -45,9 +46,13 @@ def export_table(client: Any, given: argparse.Namespace) -> int:
     items = _counted(
         (item for page in pages for item in page["Items"]), table.get("ItemCount", 0), "exported"
     )
+    keys = [part["AttributeName"] for part in table["KeySchema"]]
+    if given.form == "parquet":
+        _write_parquet(items, keys, given.file)
+        return 0
     with _opened(given.file, "w") as file:
         if given.form == "csv":
-            _write_csv(items, [part["AttributeName"] for part in table["KeySchema"]], file)
+            _write_csv(items, keys, file)
         else:
             write = text_of if given.form == "json" else _typed_line
             for item in items:
@@ -104,16 +109,25 @@ def _opened(name: str, mode: str) -> Iterator[IO[str]]:
 
 def _counted(items: Iterable[Item], total: int, verb: str) -> Iterator[Item]:
     """Yield items, and show at a terminal how many there were."""
-    shows = sys.stderr.isatty()
-    count, shown_at = 0, time.monotonic()
-    for count, item in enumerate(items, 1):
-        if shows and time.monotonic() - shown_at > _PROGRESS_SECONDS:
-            of_all = f" of about {total}" if total else ""
-            sys.stderr.write(f"\r{verb} {count}{of_all} items")
-            shown_at = time.monotonic()
-        yield item
-    start = "\r" if shows else ""
-    sys.stderr.write(f"{start}{verb} {count} item{'' if count == 1 else 's'}\n")
+    count = 0
+    with meter(verb, total) as progress:
+        for item in items:
+            yield item
+            count += 1
+            if count % _METER_ITEMS == 0:
+                progress.advance(_METER_ITEMS)
+    sys.stderr.write(f"{verb} {count} item{'' if count == 1 else 's'}\n")
+
+
+def _write_parquet(items: Iterable[Item], keys: list[str], name: str) -> None:
+    from hashrange.cli.data.parquet import write_parquet
+
+    if name == "-" or name.endswith(".gz"):
+        raise PlainJsonError("Parquet is written to a file, and compressed by itself")
+    try:
+        write_parquet(items, keys, name)
+    except OSError as error:
+        raise PlainJsonError(f"cannot write {name}: {error.strerror or error}") from error
 
 
 def _typed_line(item: Item) -> str:

@@ -5,12 +5,14 @@
     10..20               between, both ends included
     >5  >=5  <5  <=5     compared
 
-A backslash in front takes the rest as it stands: \\>5 is the text ">5".
+A backslash in front takes the rest as it stands: \\>5 is the text ">5". The keys of a new table are
+`NAME`, for text, or `NAME:S`, `NAME:N`, `NAME:B`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -19,6 +21,23 @@ from hashrange.toolkit.errors import ConversionError
 from hashrange.toolkit.values import Wire, number_of, to_wire
 
 _COMPARED: Final = re.compile(r"(<=|>=|<|>)(.*)", re.DOTALL)
+
+
+def key_attributes(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of CreateTable for a partition key and perhaps a sort key."""
+    definitions = []
+    for text in texts:
+        name, colon, kind = text.rpartition(":")
+        if not colon:
+            name, kind = text, "S"
+        if not name or kind not in ("S", "N", "B"):
+            raise PlainJsonError(f"{text}: a key is NAME, NAME:S, NAME:N or NAME:B")
+        definitions.append({"AttributeName": name, "AttributeType": kind})
+    schema = [
+        {"AttributeName": part["AttributeName"], "KeyType": role}
+        for part, role in zip(definitions, ("HASH", "RANGE"), strict=False)
+    ]
+    return {"AttributeDefinitions": definitions, "KeySchema": schema}
 
 
 @final

@@ -23,7 +23,6 @@ from hashrange.engine.base import (
     space_of,
 )
 from hashrange.engine.cassandra.chores import Chores
-from hashrange.engine.cassandra.counts import Counts
 from hashrange.engine.cassandra.group_commit import ShardWriter, Workshop, place_of
 from hashrange.engine.cassandra.leases import CassandraLease, Leases
 from hashrange.engine.cassandra.link import DriverLink, Link
@@ -36,6 +35,7 @@ from hashrange.engine.cassandra.signals import Signals
 from hashrange.engine.cassandra.start_checks import Demands, check_nodes
 from hashrange.engine.cassandra.steps import Address, Place, View, tally_name
 from hashrange.engine.cassandra.stores import Stores
+from hashrange.engine.counts import Counts
 from hashrange.errors import EngineError, StaleVersionError
 
 DEFAULT_SHARDS: Final = 16

@@ -24,7 +24,7 @@ from hashrange.engine.cassandra.link import Link, NoAnswer
 from hashrange.engine.cassandra.range_reads import RangeReads
 from hashrange.engine.cassandra.row_reads import Horizon, RowReads, head_of
 from hashrange.engine.cassandra.schema import Statements
-from hashrange.engine.cassandra.session import CONDITIONAL, QUORUM, SERIAL
+from hashrange.engine.cassandra.session import CONDITIONAL, SERIAL
 from hashrange.engine.cassandra.shard_state import (
     BOOKS_KEY,
     HEAD_KEY,
@@ -137,7 +137,7 @@ class ShardWriter:
                     _deliver(ticket, answer.changes, answer.error)
                 self._waiting.extendleft(reversed(tickets[len(done) :]))
                 return
-            self._workshop.link.counts.conflicts += 1
+            self._workshop.link.counts.note_conflict(self._place[0])
             pause = min(_BACK_OFF_SECONDS * 2**round_number, _BACK_OFF_SECONDS_MAX)
             await asyncio.sleep(random.uniform(0, pause))
         raise ConflictError(f"gave up on shard {self._place} after {_ROUNDS_MAX} attempts")
@@ -148,41 +148,66 @@ class ShardWriter:
         decisions = [ticket.decision for ticket in tickets]
         versions = [version for decision in decisions for _, version in decision.fences]
         await stores.refresh(self._place[0], max(versions, default=0))
-        view = await self._view(decisions)
+        # The numbers that the view was read under: others may have this process forget lists.
+        numbers: dict[str, int] = {}
+        view = await self._view(decisions, numbers)
+        read = {key[0] for decision in decisions for key in decision.keys}
+
+        def number_of(name: str) -> int | None:
+            # What was not read has no rows, whatever became known of its store since.
+            return numbers.get(name) or (None if name in read else stores.known(name))
+
         absent: set[str] = set()
         for _ in range(_LOOK_UPS_MAX):
-            step = build_step(self._place, view, decisions, stores.known, absent)
-            if not step.missing and not step.creates and not await self._remake(tickets, step):
-                return step
+            step = build_step(self._place, view, decisions, number_of, absent)
+            if not step.missing and not step.creates:
+                remade = await self._remake(tickets, step)
+                if not remade:
+                    return step
+                for name in remade:
+                    numbers.pop(name, None)
+                continue
             if step.creates:
                 await stores.create(step.creates)
-            for name in step.missing:
-                if await stores.number(name) is None:
-                    absent.add(name)
+            if await self._look_up(step.missing | step.creates, numbers, absent) & read:
+                view = await self._view(decisions, numbers)
         raise EngineError(f"the stores of {self._place[0]} do not come to rest")
 
-    async def _remake(self, tickets: list[Ticket], step: Step) -> bool:
-        """Empty the stores that a decision drops and makes again; tell whether there were any."""
-        found = False
+    async def _look_up(
+        self, names: set[str], numbers: dict[str, int], absent: set[str]
+    ) -> set[str]:
+        """Look up the numbers of stores; return the names of those that exist."""
+        for name in names:
+            number = await self._workshop.stores.number(name)
+            if number is None:
+                absent.add(name)
+            else:
+                numbers[name] = number
+        return names & numbers.keys()
+
+    async def _remake(self, tickets: list[Ticket], step: Step) -> set[str]:
+        """Empty the stores that a decision drops and makes again; return their names."""
+        found: set[str] = set()
         for ticket, answer in zip(tickets, step.answers, strict=False):
             if answer.changes is None or ticket.is_remade:
                 continue
             if both := set(answer.changes.drops) & set(answer.changes.creates):
-                found = ticket.is_remade = True
+                found |= both
+                ticket.is_remade = True
                 await self._workshop.stores.drop(both)
                 await self._workshop.stores.create(both)
         return found
 
-    async def _view(self, decisions: list[Decision]) -> View:
+    async def _view(self, decisions: list[Decision], numbers: dict[str, int]) -> View:
+        """Read what the decisions name; note the numbers of the stores it was read from."""
         stores, wanted = self._workshop.stores, set[Address](_META)
         for decision in decisions:
             for name, _, key in decision.keys:
-                number = stores.known(name)
-                if number is None:
-                    number = await stores.number(name)
+                number = numbers.get(name) or stores.known(name) or await stores.number(name)
                 if number is not None:
+                    numbers[name] = number
                     wanted.add((number, key))
-        return await self._workshop.reads.view(self._place, wanted, QUORUM)
+        return await self._workshop.reads.whole_view(self._place, wanted)
 
     async def _apply(self, step: Step) -> bool:
         """Carry out a step; tell whether it was applied."""
@@ -200,9 +225,7 @@ class ShardWriter:
         began = monotonic()
         if not await self._send(batch, step, write_id):
             return False
-        counts.steps += 1
-        counts.decisions += len(step.answers)
-        counts.step_seconds += monotonic() - began
+        counts.note_step(self._place[0], len(step.answers), monotonic() - began)
         self._count_deleted(step)
         workshop.ranges.note_floors(self._place, step.books)
         workshop.horizon.note(self._place, step.head.step)

@@ -10,7 +10,7 @@ from typing import Final, final
 
 from hashrange.engine.cassandra.link import Link, NoAnswer
 from hashrange.engine.cassandra.schema import Statements
-from hashrange.engine.cassandra.session import CONDITIONAL
+from hashrange.engine.cassandra.session import CONDITIONAL, QUORUM
 from hashrange.errors import EngineError
 
 _HOLDER_BYTES: Final = 16
@@ -44,18 +44,23 @@ class CassandraLease:
         await self._leases.give_back(self)
 
     async def renew(self) -> None:
-        """Renew the lease again and again, until it is lost."""
-        while not self._is_released:
+        """Renew the lease again and again, until it is lost.
+
+        One that was lost stays lost: its holder has begun to stop, and others shall have it.
+        """
+        while True:
             await asyncio.sleep(self._seconds / _RENEWALS)
             began = monotonic()
+            if not self.is_held:
+                return
             try:
                 is_renewed = await self._leases.renew(self, self._seconds)
             except (NoAnswer, EngineError):
                 continue
             if not is_renewed:
                 self._until = 0.0
-                return
-            self._until = began + self._seconds
+            elif monotonic() < self._until:
+                self._until = began + self._seconds
 
 
 @final
@@ -69,7 +74,14 @@ class Leases:
         self._held: set[CassandraLease] = set()
 
     async def take(self, name: str, seconds: float) -> CassandraLease | None:
-        """Take a lease unless another process holds it."""
+        """Take a lease unless another process holds it.
+
+        Processes that want the lease of another ask again and again, so they look before they
+        ask for a round of Paxos.
+        """
+        seen = self._statements.read_lease.bind((self._prefix + name,))
+        if await self._link.read(seen, QUORUM):
+            return None
         lease = CassandraLease(self, self._prefix + name, seconds, monotonic())
         values = (lease.name, lease.holder, _whole(seconds))
         bound = self._statements.take_lease.bind(values)

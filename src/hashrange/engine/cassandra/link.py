@@ -24,13 +24,15 @@ from cassandra import (
 from cassandra.cluster import Session
 from cassandra.query import BatchStatement, BatchType
 
-from hashrange.engine.cassandra.counts import Counts
+from hashrange.engine.counts import Counts
 from hashrange.errors import EngineError
 
 Rows = list[tuple[Any, ...]]
 
 _READ_SECONDS_MAX: Final = 12.0
 _PAUSE_SECONDS: Final = 0.05
+# Longer than any profile waits: the driver itself tells that there was no answer in time.
+_ANSWER_SECONDS_MAX: Final = 30.0
 _REFUSALS: Final = (
     AlreadyExists,
     AuthenticationFailed,
@@ -97,7 +99,12 @@ class DriverLink:
         response.add_callbacks(
             self._take_rows, self._take_error, callback_args=(future,), errback_args=(future,)
         )
-        return await future
+        # Not `asyncio.timeout`: requests are answered outside of tasks.
+        patience = loop.call_later(_ANSWER_SECONDS_MAX, _give_up, future)
+        try:
+            return await future
+        finally:
+            patience.cancel()
 
     async def read(self, statement: Any, profile: str) -> Rows:
         deadline = monotonic() + _READ_SECONDS_MAX
@@ -141,3 +148,8 @@ class DriverLink:
                 future.set_exception(EngineError(str(error)))
             else:
                 future.set_exception(NoAnswer(f"{type(error).__name__}: {error}"))
+
+
+def _give_up(future: asyncio.Future[Rows]) -> None:
+    if not future.done():
+        future.set_exception(NoAnswer("the driver did not end a request"))

@@ -2,6 +2,9 @@
 
 What was deleted in front of a queue is not read: see the floors in shard_state. The floor is read
 before the range. A row that is put below it later belongs to a step that this read may miss.
+
+A strong read that shows a row of a step shows the rows of all steps before it: readers of a log
+rely on that.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from hashrange.engine.base import EVENTUAL, STRONG, Row
-from hashrange.engine.cassandra.link import Link
+from hashrange.engine.cassandra.link import Link, Rows
 from hashrange.engine.cassandra.row_reads import RowReads
 from hashrange.engine.cassandra.schema import Statements
 from hashrange.engine.cassandra.session import ONE, SERIAL
@@ -123,9 +126,14 @@ class RangeReads:
         bound = statement.bind((*place, store, *bounds, count))
         counts = self._link.counts
         counts.reads += 1
-        counts.serial_reads += consistency != EVENTUAL
-        rows: list[Row] = await self._link.read(bound, ONE if consistency == EVENTUAL else SERIAL)
-        return rows
+        if consistency == EVENTUAL:
+            found = await self._link.read(bound, ONE)
+        else:
+            counts.serial_reads += 1
+            found = await self._reads.whole(
+                place, lambda: self._link.read(bound, SERIAL), _newest_step
+            )
+        return [(key, value) for key, value, _ in found]
 
     def _rows_at_once(self, space: str, store: int, bytes_max: int) -> int:
         """Return how many rows to ask for: about what fits, never much more than that."""
@@ -138,3 +146,8 @@ class RangeReads:
         if rows:
             size = sum(len(value) for _, value in rows)
             self._row_bytes[space, store] = 1 + size // len(rows)
+
+
+def _newest_step(rows: Rows) -> int:
+    """Return the newest step that wrote one of the rows; those of merged stores have none."""
+    return max((n for _, _, n in rows), default=0)

@@ -7,13 +7,17 @@ too. Only a row that was written in that very step, or may have been deleted in 
 at a minority, where another reader may miss it. Then a read with LOCAL_SERIAL of the head follows,
 after which the step is at a quorum. It is not needed if this process knows that already, because
 it made the step or has looked before (`Horizon`).
+
+Replicas answer one after the other, and steps may be made in between. A view is whole, that is
+without gaps between the steps it shows, only if the step before its newest one was at a quorum when
+the read began: see `whole`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final, final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar, final
 
 from hashrange.engine.base import EVENTUAL
 from hashrange.engine.cassandra.link import Link
@@ -21,6 +25,9 @@ from hashrange.engine.cassandra.schema import Statements
 from hashrange.engine.cassandra.session import ONE, QUORUM, SERIAL
 from hashrange.engine.cassandra.shard_state import HEAD_KEY, META_STORE, Head, unpack_head
 from hashrange.engine.cassandra.steps import Address, Place, View
+from hashrange.errors import EngineError
+
+_T = TypeVar("_T")
 
 KEYS_MAX: Final = 64
 """How many keys a statement of several reads asks for; items may have 400 kilobytes.
@@ -29,6 +36,8 @@ A single read is never cut, because its rows are promised to be of one moment.
 """
 
 _FLIGHTS_MAX: Final = 2
+_WHOLE_ATTEMPTS_MAX: Final = 50
+_PLAIN_ATTEMPTS_MAX: Final = 2
 _HEAD: Final = (META_STORE, HEAD_KEY)
 
 
@@ -108,7 +117,7 @@ class RowReads:
     async def _ask(self, place: Place, wanted: set[Address], consistency: int) -> View:
         if consistency == EVENTUAL:
             return await self.view(place, wanted, ONE)
-        view = await self.view(place, {_HEAD, *wanted}, QUORUM)
+        view = await self.whole_view(place, {_HEAD, *wanted})
         head = head_of(view)
         if self._is_open(place, head, view, wanted):
             await self.settle(place)
@@ -130,6 +139,33 @@ class RowReads:
         head = head_of(await self.view(place, {_HEAD}, SERIAL))
         self._horizon.note(place, head.step)
         return head
+
+    async def whole_view(self, place: Place, wanted: set[Address]) -> View:
+        """Return rows and the head of a shard at a quorum, all of them as of one step."""
+        return await self.whole(
+            place, lambda: self.view(place, wanted, QUORUM), lambda view: head_of(view).step
+        )
+
+    async def whole(
+        self, place: Place, ask: Callable[[], Awaitable[_T]], newest_step: Callable[[_T], int]
+    ) -> _T:
+        """Repeat a read until its answer has no gap between the steps it shows.
+
+        One replica may be read before a step is made, and another one after the step that
+        followed, of which it got the second and missed the first. That cannot be if the step
+        before the newest one that was seen was at a quorum when the read began.
+        """
+        known = self._horizon.step(place)
+        for attempt in range(_WHOLE_ATTEMPTS_MAX):
+            answer = await ask()
+            before = newest_step(answer) - 1
+            if before <= known:
+                return answer
+            self._link.counts.reads_repeated += 1
+            self._horizon.note(place, before)
+            # A shard that moves on all the time: what Paxos has confirmed leaves room for a step.
+            known = (await self.settle(place)).step if attempt >= _PLAIN_ATTEMPTS_MAX else before
+        raise EngineError(f"shard {place} does not come to rest")
 
     async def view(self, place: Place, wanted: set[Address], profile: str) -> View:
         """Return rows of a shard as one statement finds them."""

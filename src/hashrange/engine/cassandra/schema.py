@@ -80,7 +80,7 @@ class Statements:
             return session.prepare(text.replace("{", f"{keyspace}.").replace("}", ""))
 
         key_range = (
-            f"SELECT key, value FROM {{rows}} {_WHERE} AND store = ? AND key >= ? AND key < ?"
+            f"SELECT key, value, n FROM {{rows}} {_WHERE} AND store = ? AND key >= ? AND key < ?"
         )
 
         self.read_keys = prepare(
@@ -107,6 +107,7 @@ class Statements:
         self.change_space = prepare(
             "UPDATE {spaces} SET stores = ?, n = ? WHERE space = ? IF n = ?"
         )
+        self.read_lease = prepare("SELECT holder FROM {leases} WHERE name = ?")
         self.take_lease = prepare(
             "INSERT INTO {leases} (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?"
         )

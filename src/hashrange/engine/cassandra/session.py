@@ -51,6 +51,7 @@ DRIVER_FAILURES: Final = (
 """What the driver raises when a statement cannot be carried out."""
 
 _CONNECT_SECONDS: Final = 10.0
+_TLS_HINT: Final = ". If the nodes want TLS, give --cassandra-ca."
 _SPECULATIVE_SECONDS: Final = 0.5
 _RECONNECT_SECONDS: Final = 1.0
 _HEARTBEAT_SECONDS: Final = 3
@@ -72,8 +73,8 @@ class Access:
 
 def connect(access: Access) -> Session:
     """Return a session on no keyspace yet."""
-    # The driver tells of every host and profile; what matters reaches users as errors.
-    logging.getLogger("cassandra").setLevel(logging.ERROR)
+    # The driver tells of every host, with tracebacks; what matters reaches users as errors.
+    logging.getLogger("cassandra").setLevel(logging.CRITICAL)
     cluster = Cluster(
         list(access.contact_points),
         port=access.port,
@@ -95,7 +96,10 @@ def connect(access: Access) -> Session:
     except NoHostAvailable as error:
         cluster.shutdown()
         reasons = "; ".join(f"{host}: {reason}" for host, reason in error.errors.items())
-        raise EngineError(f"Cannot connect to Cassandra: {reasons or error}") from error
+        hint = "" if access.certificate_authority else _TLS_HINT
+        if not any(isinstance(each, ConnectionResetError) for each in error.errors.values()):
+            hint = ""
+        raise EngineError(f"Cannot connect to Cassandra: {reasons or error}{hint}") from error
     except Exception as error:
         cluster.shutdown()
         raise EngineError(f"Cannot connect to Cassandra: {error}") from error

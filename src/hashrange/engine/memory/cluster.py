@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
+from time import monotonic
 from typing import Final, final
 
 from hashrange.engine.base import (
@@ -24,6 +25,7 @@ from hashrange.engine.base import (
     RowKey,
     space_of,
 )
+from hashrange.engine.counts import Counts
 from hashrange.engine.memory.faults import Answer, FaultPlan
 from hashrange.engine.memory.shard import Shard, Step
 from hashrange.errors import ConflictError, EngineError, StaleVersionError, UnknownOutcomeError
@@ -60,6 +62,7 @@ class ClusterMemoryEngine:
             local_files=False,
             shards=shards,
         )
+        self.counts = Counts()
         self._plan = plan or FaultPlan()
         self._stores: set[str] = set()
         self._shards: dict[_Place, Shard] = {}
@@ -132,9 +135,12 @@ class ClusterMemoryEngine:
                 self._check(step.changes, place)
                 step.note_versions(place[0], decision.fences)
                 await self._delay()
+                began = monotonic()
                 if await self._commit(place, step):
+                    self.counts.note_step(place[0], 1, monotonic() - began)
                     self._drop(step.changes)
                     return step.changes.outcome
+                self.counts.note_conflict(place[0])
         finally:
             self._under_way -= 1
         raise ConflictError(f"gave up on shard {place} after {_ATTEMPTS_MAX} attempts")
@@ -269,12 +275,16 @@ class ClusterMemoryEngine:
         if answer is Answer.APPLIED:
             await self._delay()
             return True
+        self.counts.unanswered += 1
         await self._delay()
-        if self._plan.is_unsettled():
-            raise UnknownOutcomeError("no answer, and nobody can tell what happened")
-        applied = self._settled(place).was_applied(step)
+        applied = None
+        if not self._plan.is_unsettled():
+            applied = self._settled(place).was_applied(step)
         if applied is None:
-            raise UnknownOutcomeError("the write id is older than those kept")
+            self.counts.unsettled += 1
+            raise UnknownOutcomeError("no answer, and nobody can tell what happened")
+        self.counts.settled_applied += applied
+        self.counts.settled_not_applied += not applied
         return applied
 
     def _apply(self, place: _Place, step: Step) -> None:

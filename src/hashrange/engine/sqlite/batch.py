@@ -40,6 +40,7 @@ class Batch:
         "counter",
         "droppers",
         "has_dropped",
+        "is_unhurried",
         "keys",
         "late_statement",
         "log_frames",
@@ -71,6 +72,8 @@ class Batch:
         self.log_salt = 0
         self.log_frames = 0
         self.put_bytes = 0
+        # Whether it has changes for which no client waits.
+        self.is_unhurried = False
         self.tallies: dict[str, list[int]] = {}
 
 
@@ -170,6 +173,8 @@ class BatchWriter:
         return changes
 
     def _apply(self, cursor: apsw.Cursor, batch: Batch, changes: Changes) -> None:
+        if changes.is_unhurried:
+            batch.is_unhurried = True
         if changes.drops or changes.creates:
             self._change_stores(cursor, batch, changes)
         stores = self._layout.stores

@@ -113,11 +113,19 @@ class StoreStatements:
         update = "DO UPDATE SET sum = excluded.sum, value = excluded.value"
         self.put = f"{self.append} ON CONFLICT(key) {update}"
         self.delete = f"DELETE FROM {table} WHERE key = ?"
-        self.walk = f"SELECT key, value, sum FROM {table} WHERE key >= ? AND key < ? ORDER BY key"
-        self.descend = self.walk + " DESC"
         head = f"SELECT key, sum FROM {table} WHERE key"
         self.predecessor = f"{head} < ? ORDER BY key DESC LIMIT 1"
         self.follower = f"{head} >= ? ORDER BY key LIMIT 1"
+        # A range and, without their values, the entries beside it.
+        before = f"SELECT key FROM {table} WHERE key < ?1 ORDER BY key DESC LIMIT 1"
+        after = f"SELECT key FROM {table} WHERE key >= ?2 ORDER BY key LIMIT 1"
+        columns = "key, CASE WHEN key >= ?1 AND key < ?2 THEN value END, sum"
+        self.walk = (
+            f"SELECT {columns} FROM {table} WHERE key >= ifnull(({before}), x'') ORDER BY key"
+        )
+        self.descend = (
+            f"SELECT {columns} FROM {table} WHERE key <= ifnull(({after}), ?2) ORDER BY key DESC"
+        )
         # The value of a follower is not wanted, and may be large.
         self.get_or_follower = (
             f"SELECT key, sum, CASE WHEN key = ?1 THEN value END FROM {table} "

@@ -6,6 +6,10 @@ secrets in rows are sealed; so another server's key means two new seals, and no 
 
 ENCRYPTION := JSON of {"format": 1, "cipher": "aegis-256", "key": id of the server's key,
                        "root": sealed root key, "pages": [{"salt": hexadecimal, "key": sealed}]}
+              with "format": 2 if there is {"objects": [{"id": hexadecimal, "key": sealed}]} too
+
+The *object keys* seal the files of buckets, the last one those that are written. None is ever
+removed, because a folder of buckets may be elsewhere; without any, there is one of the root key.
 
 The first sixteen bytes of an encrypted database are the salt of its page key, and those of a plain
 one are SQLite's own. So there is never a doubt which page key a database has: while a database is
@@ -33,8 +37,10 @@ NEW_MARK_NAME: Final = MARK_NAME + ".new"
 SALT_BYTES: Final = 16
 
 _FORMAT: Final = 1
+_FORMAT_WITH_OBJECTS: Final = 2
 _CIPHER: Final = "aegis-256"
 _PURPOSE: Final = "data directory"
+_OBJECTS_PURPOSE: Final = "objects"
 _ID_BYTES: Final = 8
 _MARK_BYTES_MAX: Final = 1 << 16
 _PLAIN_START: Final = b"SQLite format 3\0"
@@ -95,6 +101,7 @@ class Mark:
     key: str
     root: str
     pages: tuple[tuple[str, str], ...] = ()
+    objects: tuple[tuple[str, str], ...] = ()
 
     def root_key(self, server_key: bytes) -> bytes:
         """Return the key that secrets in rows are sealed under."""
@@ -112,10 +119,24 @@ class Mark:
         vault = Vault(lambda: server_key)
         return replace(self, pages=tuple((key.salt.hex(), key.seal(vault)) for key in keys))
 
+    def object_keys(self, server_key: bytes) -> list[bytes]:
+        """Return the keys that seal the files of buckets, the newest first."""
+        keys = [self._open(server_key, f"objects {id}", sealed) for id, sealed in self.objects]
+        return keys[::-1] or [derive_key(self.root_key(server_key), _OBJECTS_PURPOSE)]
+
+    def with_objects(self, server_key: bytes, keys: Sequence[bytes]) -> Mark:
+        """Return the same with these object keys, the newest first."""
+        vault = Vault(lambda: server_key)
+        ids = [(os.urandom(_ID_BYTES).hex(), key) for key in reversed(keys)]
+        sealed = [(id, vault.seal(_PURPOSE, f"objects {id}", key)) for id, key in ids]
+        return replace(self, objects=tuple(sealed))
+
     def rekeyed(self, server_key: bytes, new_key: bytes) -> Mark:
         """Return the same, sealed with another key."""
         keys = [self.page_key(server_key, bytes.fromhex(salt)) for salt, _ in self.pages]
         mark = make_mark(new_key, self.root_key(server_key))
+        if self.objects:
+            mark = mark.with_objects(new_key, self.object_keys(server_key))
         return mark.with_pages(new_key, [key for key in keys if key is not None])
 
     def _open(self, server_key: bytes, subject: str, sealed: str) -> bytes:
@@ -146,23 +167,28 @@ def read_mark(directory: Path) -> Mark | None:
         content = file.read(_MARK_BYTES_MAX)
     try:
         document = json.loads(content)
-        if document["format"] != _FORMAT or document["cipher"] != _CIPHER:
+        is_known = document["format"] in (_FORMAT, _FORMAT_WITH_OBJECTS)
+        if not is_known or document["cipher"] != _CIPHER:
             raise EncryptionError("it was encrypted by a newer release of Hashrange")
         pages = tuple((str(page["salt"]), str(page["key"])) for page in document["pages"])
-        return Mark(str(document["key"]), str(document["root"]), pages)
+        listed = document.get("objects", ())
+        objects = tuple((str(found["id"]), str(found["key"])) for found in listed)
+        return Mark(str(document["key"]), str(document["root"]), pages, objects)
     except (ValueError, KeyError, TypeError):
         raise EncryptionError(f"the file {MARK_NAME} is damaged") from None
 
 
 def write_mark(directory: Path, mark: Mark) -> None:
     """Replace what the directory says about its encryption, durably and in one step."""
-    document = {
-        "format": _FORMAT,
+    document: dict[str, object] = {
+        "format": _FORMAT_WITH_OBJECTS if mark.objects else _FORMAT,
         "cipher": _CIPHER,
         "key": mark.key,
         "root": mark.root,
         "pages": [{"salt": salt, "key": sealed} for salt, sealed in mark.pages],
     }
+    if mark.objects:
+        document["objects"] = [{"id": id, "key": sealed} for id, sealed in mark.objects]
     new = directory / NEW_MARK_NAME
     descriptor = open_private(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(descriptor, "wb") as file:
@@ -186,6 +212,12 @@ def root_key(directory: Path, server_key: bytes) -> bytes:
     """Return the key that secrets in the rows of a directory are sealed under."""
     mark = read_mark(directory)
     return server_key if mark is None else mark.root_key(server_key)
+
+
+def object_keys(directory: Path, server_key: bytes) -> list[bytes]:
+    """Return the keys that seal the buckets of a directory, newest first; none if it is plain."""
+    mark = read_mark(directory)
+    return [] if mark is None or not mark.pages else mark.object_keys(server_key)
 
 
 @final

@@ -181,7 +181,9 @@ class GroupCommit:
         if not batch.changed and self._shared.synced() >= batch.number:
             self._turn.give()
             self._finish(batch, None)
-        elif self._policy.waits_for(batch.put_bytes) and not batch.late_statement:
+        elif self._policy.waits_for(batch.put_bytes) and not (
+            batch.late_statement or batch.is_unhurried
+        ):
             self._commit_inline(batch)
         else:
             self._jobs.put(lambda: self._commit_and_report(batch))

@@ -43,6 +43,8 @@ class Inspection:
             directory, syncs_commits=True, read_only=False, page_key=page_key
         )
         self._progress = progress
+        # Stores that could not be mended, since their pages cannot be read.
+        self.unreadable: list[str] = []
 
     def close(self) -> None:
         self._connection.close()
@@ -67,6 +69,7 @@ class Inspection:
                 with self._connection:
                     yield from self._mend_store(StoreStatements(store))
             except apsw.Error as error:
+                self.unreadable.append(store)
                 yield f"store {store} cannot be mended: {error}"
         with self._connection:
             for table, name, columns in list(self._wrong_sums()):

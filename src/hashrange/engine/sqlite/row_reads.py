@@ -8,12 +8,15 @@ stops beside the damaged entry, so the entries on both sides of a gap are checke
 from __future__ import annotations
 
 from typing import Final, final
-from zlib import crc32
 
 import apsw
 
 from hashrange.engine.base import Row
-from hashrange.engine.sqlite.connection import StoreStatements, is_absent_table
+from hashrange.engine.sqlite.connection import (
+    STATEMENTS_CACHED_MAX,
+    StoreStatements,
+    is_absent_table,
+)
 from hashrange.engine.sqlite.row_sums import (
     VALUE_MASK,
     damage,
@@ -21,6 +24,7 @@ from hashrange.engine.sqlite.row_sums import (
     is_right_key,
     is_right_row,
 )
+from hashrange.quick_zlib import crc32
 
 _IS_STORE: Final = "SELECT 1 FROM tallies WHERE store = ?"
 
@@ -93,38 +97,45 @@ class RangeRead:
         self.bytes_max = bytes_max
         self._damaged = b""
 
-    def run(self, cursor: apsw.Cursor, statements: StoreStatements) -> tuple[list[Row], bool]:
+    def run(
+        self, connection: apsw.Connection, statements: StoreStatements
+    ) -> tuple[list[Row], bool]:
         """Return the rows and whether the range ended there."""
         if self.lower >= self.upper:
             return [], True
         page: list[Row] = []
-        # The cursor of the walk ends with this call, also when a row is refused: one that is left
-        # half-way would keep its snapshot, and the log, alive.
-        state = self._walk(cursor.connection, statements, page)
+        try:
+            # The cursor of the walk ends with this call, also when a row is refused: one that is
+            # left half-way would keep its snapshot, and the log, alive.
+            state = self._walk(connection, statements, page)
+        except (TypeError, ValueError):
+            state = None  # damage can change the type of a column
         if state is None:
             raise damaged_row(statements.name, self._damaged)
-        if self.reverse or state:
-            check_after(cursor, statements, self.upper)
-        if not self.reverse or state:
-            check_before(cursor, statements, self.lower)
         return page, state
 
     def _walk(
         self, connection: apsw.Connection, statements: StoreStatements, page: list[Row]
     ) -> bool | None:
         """Fill the page; return whether the range ended, or None at a damaged row."""
-        seed = statements.seed
+        seed, reverse, upper = statements.seed, self.reverse, self.upper
         rows_left, bytes_left = self.rows_max, self.bytes_max
-        reverse = self.reverse
-        previous: bytes | None = None
         statement = statements.descend if reverse else statements.walk
+        previous = upper if reverse else self.lower
         # Closing a cursor would leak 200 bytes (APSW 3.54); it ends when it is let go of.
-        for key, value, stored_sum in connection.execute(statement, (self.lower, self.upper)):
-            try:
-                is_right = crc32(value, crc32(key, seed)) == stored_sum & VALUE_MASK
-            except TypeError:
-                return None
-            if not is_right or (previous is not None and (key > previous) is reverse):
+        for key, value, stored_sum in connection.execute(statement, (self.lower, upper)):
+            if value is None:
+                # An entry beside the range.
+                is_after = key >= upper
+                if not is_right_key(seed, key, stored_sum) or not (is_after or key < self.lower):
+                    self._damaged = key
+                    return None
+                if is_after is not reverse:
+                    return True
+                continue
+            if crc32(value, crc32(key, seed)) != stored_sum & VALUE_MASK or (
+                key > previous if reverse else key < previous
+            ):
                 self._damaged = key
                 return None
             previous = key
@@ -140,12 +151,14 @@ class RangeRead:
 class RowReader:
     """Reads rows of stores that may not exist; of one connection."""
 
-    __slots__ = ("_cursor", "_statements")
+    __slots__ = ("_connection", "_cursor", "_statements")
 
-    _STORES_REMEMBERED_MAX: Final = 20_000
+    # As many as the statements that SQLite keeps prepared; stores that were dropped go with them.
+    _STORES_REMEMBERED_MAX: Final = STATEMENTS_CACHED_MAX
 
     def __init__(self, connection: apsw.Connection) -> None:
         # One cursor for all point reads: `get` takes the whole result, so none is left half-way.
+        self._connection = connection
         self._cursor = connection.cursor()
         self._statements: dict[str, StoreStatements] = {}
 
@@ -164,7 +177,7 @@ class RowReader:
         """Return a page of a range, and whether the range ended there."""
         statements = self._statements.get(store) or self._remember(store)
         try:
-            return request.run(self._cursor, statements)
+            return request.run(self._connection, statements)
         except apsw.SQLError as error:
             if not is_absent_table(error):
                 raise

@@ -12,9 +12,9 @@ reading its value, which may be large.
 from __future__ import annotations
 
 import logging
-from zlib import crc32
 
 from hashrange.errors import CorruptionError
+from hashrange.quick_zlib import crc32
 
 VALUE_MASK = 0xFFFFFFFF
 _KEY_SHIFT = 32

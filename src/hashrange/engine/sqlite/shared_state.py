@@ -25,10 +25,10 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, final
-from zlib import crc32
 
 from hashrange.engine.base import RowKey
 from hashrange.engine.sqlite.file_locks import open_private
+from hashrange.quick_zlib import crc32
 
 SHARED_STATE_NAME: Final = "SHARED"
 

@@ -48,6 +48,14 @@ _OPERATORS: Final[dict[str, Callable[[float, float], float | None]]] = {
 }
 
 
+_INNER: Final = frozenset({"METRICS", "negate", *_OPERATORS})
+
+
+def is_known(name: str) -> bool:
+    """Tell whether there is a function or an operator of a name."""
+    return name in _INNER or name in FUNCTIONS
+
+
 def evaluate(node: Node, known: Mapping[str, Value], metrics: list[str], window: Window) -> Value:
     """Return the value of an expression.
 

@@ -175,6 +175,25 @@ def ids_of(node: Node) -> set[str]:
     return {name for member in members for name in ids_of(member)}
 
 
+def calls_of(node: Node) -> list[Call]:
+    """Return the functions and operators of an expression."""
+    if isinstance(node, Call):
+        return [node, *(call for member in node.arguments for call in calls_of(member))]
+    members = node.members if isinstance(node, Array) else ()
+    return [call for member in members for call in calls_of(member)]
+
+
+def substitute(node: Node, names: dict[Call, str]) -> Node:
+    """Return an expression with some of its calls replaced by ids."""
+    if isinstance(node, Call):
+        if node in names:
+            return Id(names[node])
+        return Call(node.name, tuple(substitute(member, names) for member in node.arguments))
+    if isinstance(node, Array):
+        return Array(tuple(substitute(member, names) for member in node.members))
+    return node
+
+
 def uses_all(node: Node) -> bool:
     """Tell whether an expression takes all metrics, by METRICS()."""
     if isinstance(node, Call):

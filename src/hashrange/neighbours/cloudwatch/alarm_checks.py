@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hashrange.alarms.rules import COMPARISONS, TREATMENTS
 from hashrange.metrics.math.parser import MathError
-from hashrange.metrics.queries import check_queries
+from hashrange.metrics.queries import check_queries, uses_search
 from hashrange.metrics.statistics import PLAIN, find_statistic
 from hashrange.metrics.store import DAY_SECONDS, HOUR, MINUTE
 from hashrange.neighbours.cloudwatch.requests import (
@@ -107,6 +107,8 @@ def _check_queries(parameters: Parameters) -> int:
         check_queries(queries)
     except MathError as error:
         raise validation_error(str(error)) from error
+    if any("Expression" in query and uses_search(query) for query in queries):
+        raise validation_error("SEARCH is not supported on Metric Alarms.")
     metrics = [query["MetricStat"] for query in queries if "MetricStat" in query]
     if len(metrics) > _METRICS_MAX:
         raise validation_error(f"An alarm can be based on {_METRICS_MAX} metrics at most.")

@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 from hashrange.metrics.math.parser import MathError
 from hashrange.metrics.math.values import TimeSeries
-from hashrange.metrics.queries import Query, run_queries
+from hashrange.metrics.queries import Query, run_queries, uses_search
 from hashrange.metrics.reader import Metrics
 from hashrange.neighbours.cloudwatch.requests import (
     check_period,
@@ -21,7 +21,7 @@ from hashrange.neighbours.cloudwatch.requests import (
 )
 from hashrange.neighbours.service import Handler, Parameters, Result, Scope
 
-_POINTS_MAX: Final = 100_800
+POINTS_MAX: Final = 100_800
 _QUERIES_MAX: Final = 500
 _LABEL_PART: Final = re.compile(r"\$\{([^}]*)\}")
 _PROPERTY: Final = re.compile(r"PROP\('([^']*)'\)")
@@ -62,7 +62,7 @@ class MetricQueries:
             for series in found[query["Id"]]
         ]
         is_ascending = parameters.get("ScanBy") == "TimestampAscending"
-        size = min(parameters.get("MaxDatapoints") or _POINTS_MAX, _POINTS_MAX)
+        size = min(parameters.get("MaxDatapoints") or POINTS_MAX, POINTS_MAX)
         results, token = _cut(shown, read_token(parameters), size, is_ascending=is_ascending)
         return {"MetricDataResults": results, "Messages": [], **token}
 
@@ -107,8 +107,13 @@ def _cut(
 def label_of(query: Query, series: TimeSeries) -> str:
     """Return the label of a result, with the dynamic parts of a label filled in."""
     label: str = query.get("Label") or series.label or query["Id"]
-    if "Expression" in query and "Label" not in query:
-        label = query["Id"]
+    if "Expression" in query:
+        is_search = uses_search(query)
+        if "Label" not in query and not (is_search and series.label):
+            label = query["Id"]
+        elif is_search and "Label" in query and "${" not in query["Label"]:
+            # One label for several series would not tell them apart.
+            label = f"{query['Label']} {series.label}".strip()
     return _LABEL_PART.sub(lambda part: _label_part(part[1], query, series), label)
 
 

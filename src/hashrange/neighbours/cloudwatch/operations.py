@@ -12,6 +12,7 @@ from hashrange.neighbours.cloudwatch.metric_lists import MetricLists
 from hashrange.neighbours.cloudwatch.metric_queries import MetricQueries
 from hashrange.neighbours.cloudwatch.metric_statistics import MetricStatistics
 from hashrange.neighbours.cloudwatch.put_metric_data import PutMetricData
+from hashrange.neighbours.cloudwatch.widget_images import WidgetImages
 from hashrange.neighbours.service import Handler
 
 
@@ -26,6 +27,7 @@ def make_operations(monitor: Monitor) -> Mapping[str, Handler]:
         MetricQueries(monitor.metrics),
         MetricStatistics(monitor.metrics),
         PutMetricData(monitor.metrics),
+        WidgetImages(monitor.metrics),
     ):
         found.update(part.operations())
     return found

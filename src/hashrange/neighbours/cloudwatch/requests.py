@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
+from hashrange.metrics.queries import is_period
 from hashrange.metrics.series import Series, make_series
 from hashrange.metrics.store import DAY_SECONDS, FIVE_MINUTES, HOUR, MINUTE
 from hashrange.neighbours.service import Parameters, Scope, ServiceError
-
-_SHORT_PERIODS: Final = (1, 5, 10, 20, 30)
 
 
 def invalid_value(message: str) -> ServiceError:
@@ -56,7 +55,7 @@ def show_dimensions(series: Series) -> list[Parameters]:
 
 def check_period(period: int) -> int:
     """Return a period that CloudWatch knows."""
-    if period not in _SHORT_PERIODS and (period < MINUTE or period % MINUTE):
+    if not is_period(period):
         raise invalid_value("The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60.")
     return period
 

@@ -101,14 +101,16 @@ class Keys(KeyOperations):
     async def enable(self, scope: Scope, parameters: Parameters) -> Result:
         def edit(key: Key) -> None:
             check_not_pending(key)
-            key.state = "Enabled"
+            key.reopen()
 
         return await self._change(scope, parameters, edit)
 
     async def disable(self, scope: Scope, parameters: Parameters) -> Result:
+        now = scope.clock.now()
+
         def edit(key: Key) -> None:
             check_not_pending(key)
-            key.state = "Disabled"
+            key.close("Disabled", now)
 
         return await self._change(scope, parameters, edit)
 
@@ -118,11 +120,12 @@ class Keys(KeyOperations):
             raise invalid(
                 f"PendingWindowInDays must be between {_WINDOW_DAYS_MIN} and {_WINDOW_DAYS_MAX}"
             )
-        deletion_at = scope.clock.now() + days * DAY_SECONDS
+        now = scope.clock.now()
+        deletion_at = now + days * DAY_SECONDS
 
         def edit(key: Key) -> None:
             check_not_pending(key)
-            key.state = "PendingDeletion"
+            key.close("PendingDeletion", now)
             key.deletion_at = deletion_at
 
         key = await self._find_own(scope, parameters)

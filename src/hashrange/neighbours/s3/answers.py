@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,11 +12,13 @@ from typing import Any, Final
 from hashrange.neighbours.service import Parameters, Scope, ServiceError
 from hashrange.objects.base import BucketEntry, ObjectEntry, ObjectStoreError
 from hashrange.objects.folder import FolderStore
+from hashrange.quick_zlib import crc32
 
 _STATUSES: Final = {
     "AccessDenied": 403,
     "BucketNotEmpty": 409,
     "InternalError": 500,
+    "InvalidObjectState": 403,
     "NoSuchBucket": 404,
     "NoSuchKey": 404,
     "NoSuchUpload": 404,
@@ -111,7 +112,7 @@ def check_content(parameters: Parameters, content: bytes) -> None:
 
 
 def _crc32(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(4, "big")
+    return crc32(content).to_bytes(4, "big")
 
 
 def _sha1(content: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Final, final
 from urllib.parse import unquote
 
@@ -84,6 +84,8 @@ class Objects:
                 start, end = bounds
                 found["ContentRange"] = f"bytes {start}-{end - 1}/{entry.size}"
         chunks = self._store.read(parameters["Bucket"], entry.key, start=start, end=end)
+        with store_errors():
+            chunks = await _begun(chunks)
         status = 206 if "ContentRange" in found else 200
         return found | {"Body": BodyStream(chunks, end - start, status)}
 
@@ -159,6 +161,19 @@ class Objects:
                 "LastModified": date(copied.modified_at),
             }
         }
+
+
+async def _begun(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Return the same chunks when the first is there: what fails until then is answered."""
+    first = await anext(chunks, b"")
+
+    async def resumed() -> AsyncIterator[bytes]:
+        if first:
+            yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return resumed()
 
 
 def _range(text: str, size: int) -> tuple[int, int] | None:

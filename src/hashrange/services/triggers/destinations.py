@@ -41,8 +41,11 @@ class Destinations:
 
     async def report(
         self, mapping: MappingRecord, shard_id: str, discard: Discard, now: float
-    ) -> None:
-        """Send a report to the destination of a mapping; it is logged in any case."""
+    ) -> bool:
+        """Send a report to the destination of a mapping; it is logged in any case.
+
+        Tells whether a destination has it.
+        """
         _LOGGER.warning(
             "mapping %s discards %d records from %s on: %s",
             mapping.uuid,
@@ -51,12 +54,12 @@ class Destinations:
             discard.condition,
         )
         if mapping.destination is None:
-            return
+            return False
         document = orjson.dumps(make_report(mapping, shard_id, discard, now))
         for attempt in range(1, _ATTEMPTS_MAX + 1):
             try:
                 await self._send(mapping, mapping.destination, document)
-                return
+                return True
             except (_UndeliveredError, OSError, HttpError) as error:
                 _LOGGER.error(
                     "mapping %s cannot report to %s (attempt %d of %d): %s",
@@ -64,6 +67,10 @@ class Destinations:
                 )
             if attempt < _ATTEMPTS_MAX:
                 await asyncio.sleep(_PAUSE_SECONDS)
+        if self._functions.meter is not None:
+            world = (mapping.account, mapping.region)
+            self._functions.meter.note_undelivered(world, mapping.function)
+        return False
 
     async def _send(self, mapping: MappingRecord, destination: str, document: bytes) -> None:
         parts = urlsplit(destination)

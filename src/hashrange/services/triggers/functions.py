@@ -9,6 +9,7 @@ from hashrange.model.triggers import FunctionRecord, World
 from hashrange.services.triggers.command_target import CommandTarget
 from hashrange.services.triggers.http_target import HttpTarget
 from hashrange.services.triggers.lanes import Outcome
+from hashrange.services.triggers.meter import FunctionMeter
 from hashrange.services.triggers.python_target import PythonTarget
 from hashrange.services.triggers.targets import Invocation, Surroundings, Target
 from hashrange.storage.triggers import TriggerStore
@@ -19,13 +20,14 @@ INVOCATIONS_MAX: Final = 64
 
 @final
 class Functions:
-    """Calls functions by name."""
+    """Calls functions by name; `meter` measures them, if there is one."""
 
     def __init__(self, store: TriggerStore, surroundings: Surroundings) -> None:
         self._store = store
         self._surroundings = surroundings
         self._targets: dict[tuple[World, str], tuple[FunctionRecord, Target]] = {}
         self._places = asyncio.Semaphore(INVOCATIONS_MAX)
+        self.meter: FunctionMeter | None = None
 
     async def invoke(self, world: World, name: str, invocation: Invocation) -> Outcome:
         """Call a function; one that is not registered counts as out of reach."""
@@ -34,7 +36,11 @@ class Functions:
             return Outcome(error=f"function {name} is not registered", is_invoked=False)
         target = await self._target(world, function)
         async with self._places:
-            return await target.invoke(invocation)
+            if self.meter is None:
+                return await target.invoke(invocation)
+            with self.meter.running(world, name) as outcomes:
+                outcomes.append(await target.invoke(invocation))
+            return outcomes[0]
 
     async def close(self) -> None:
         """Let go of all processes."""

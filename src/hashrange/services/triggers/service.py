@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final, final
 
-from hashrange.beat import BEAT_SECONDS, Attention, rest
+from hashrange.beat import CALM_SECONDS, Attention, rest
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.errors import CorruptionError, EngineError, UnknownOutcomeError
@@ -20,6 +20,7 @@ from hashrange.services.triggers.configured import ConfiguredTriggers
 from hashrange.services.triggers.destinations import Destinations
 from hashrange.services.triggers.functions import Functions
 from hashrange.services.triggers.mappings import MappingRun
+from hashrange.services.triggers.meter import FunctionMeter
 from hashrange.services.triggers.shards import Delivery
 from hashrange.services.triggers.sources import Pulse, StreamSource
 from hashrange.services.triggers.targets import Surroundings
@@ -60,6 +61,10 @@ class Triggers:
         self._attention = Attention()
         self._running: dict[str, _Running] = {}
 
+    def measure(self, meter: FunctionMeter) -> None:
+        """Have invocations measured."""
+        self._functions.meter = meter
+
     async def run(self) -> None:
         """Run triggers for as long as the process lives."""
         try:
@@ -77,7 +82,7 @@ class Triggers:
         if self._running:
             return _POLL_SECONDS
         is_attentive = self._attention.pay(self._engine.counter())
-        return _IDLE_POLL_SECONDS if is_attentive else BEAT_SECONDS
+        return _IDLE_POLL_SECONDS if is_attentive else CALM_SECONDS
 
     async def _look(self) -> None:
         """Start and stop mappings when the store has changed."""

@@ -33,6 +33,9 @@ from hashrange.storage.log import Change
 
 _AHEAD_RECORDS_MIN: Final = 1000
 
+EVENT_COUNT: Final = "EventCount"
+"""What `MetricsConfig` of a mapping may ask for."""
+
 OK: Final = "OK"
 PROBLEM: Final = "PROBLEM: Function call failed"
 
@@ -59,7 +62,16 @@ class Delivery:
         self.source = source
         self.functions = functions
         self.destinations = destinations
+        metrics = mapping.described.get("MetricsConfig") or {}
+        self._counts_events = EVENT_COUNT in (metrics.get("Metrics") or ())
         self.patterns: Sequence[Pattern] = [parse_pattern(text) for text in mapping.filters]
+
+    def count_events(self, name: str, count: int) -> None:
+        """Count records that something happened to, if the mapping asks for that."""
+        meter = self.functions.meter
+        if self._counts_events and meter is not None and count:
+            world = (self.mapping.account, self.mapping.region)
+            meter.note_events(world, self.mapping.uuid, name, count)
 
 
 @final
@@ -140,6 +152,7 @@ class ShardRun:
         """Read until there is nothing more for now; False at the end of the shard."""
         while not self._is_stopping:
             page = await self._delivery.source.read(stream, shard, self._read_to)
+            self._delivery.count_events("PolledEventCount", len(page.changes))
             for change in page.changes:
                 self._offer(stream, change)
             if page.changes:
@@ -165,6 +178,7 @@ class ShardRun:
             return
         entry = make_entry(stream, change)
         if delivery.patterns and not matches_any(delivery.patterns, orjson.loads(entry.document)):
+            delivery.count_events("FilteredOutEventCount", 1)
             return
         self._lanes[number].add(entry, delivery.clock.now())
 
@@ -190,7 +204,10 @@ class ShardRun:
             result = OK if outcome.error is None else PROBLEM
         elif not isinstance(action, Rest):
             now = delivery.clock.now()
-            await delivery.destinations.report(delivery.mapping, self._shard_id, action, now)
+            count = len(action.entries)
+            delivery.count_events("DroppedEventCount", count)
+            if await delivery.destinations.report(delivery.mapping, self._shard_id, action, now):
+                delivery.count_events("OnFailureDestinationDeliveredEventCount", count)
             lane.discarded(action)
         self._room.set()
         self._report(result)
@@ -199,4 +216,12 @@ class ShardRun:
         mapping = self._delivery.mapping
         event = make_event([entry.document for entry in entries])
         world = (mapping.account, mapping.region)
-        return await self._delivery.functions.invoke(world, mapping.function, Invocation(event))
+        meter = self._delivery.functions.meter
+        if meter is not None:
+            age = self._delivery.clock.now() - entries[-1].time
+            meter.note_age(world, mapping.function, age)
+        outcome = await self._delivery.functions.invoke(world, mapping.function, Invocation(event))
+        is_done = outcome.error is None
+        name = "InvokedEventCount" if is_done else "FailedInvokeEventCount"
+        self._delivery.count_events(name, len(entries))
+        return outcome

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from typing import Final, final
-from zlib import crc32
 
 import orjson
 
 from hashrange.clock import Clock
 from hashrange.engine.base import Engine
 from hashrange.model.streams import ShardRecord, StreamRecord
+from hashrange.quick_zlib import crc32
 from hashrange.services.triggers.lanes import Entry
 from hashrange.storage.layout import unpack_item
 from hashrange.storage.log import Change

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from hashrange.toolkit.client.operations import Attributes, Key, TableContext
 from hashrange.toolkit.client.plans import Call, Pause, Plan, Together
-from hashrange.toolkit.client.retries import attempt
+from hashrange.toolkit.client.retries import DEFAULT_POLICY, RetryPolicy, attempt
 from hashrange.toolkit.errors import DesignError, Throttled
 from hashrange.toolkit.values import Item
 
@@ -38,7 +38,8 @@ def batch_write(
         wire = context.key(key)
         entries[_identity(wire, key_names)] = {"DeleteRequest": {"Key": wire}}
     chunks = chunked(list(entries.values()), WRITES_PER_BATCH)
-    yield Together([_write_chunk(context, chunk) for chunk in chunks], width)
+    plans = [write_entries(context.table, chunk, context.policy) for chunk in chunks]
+    yield Together(plans, width)
     return len(entries)
 
 
@@ -58,7 +59,7 @@ def batch_get(
         options["ProjectionExpression"] = text
     options.update(expressions.parameters())
     chunks = chunked(list(wires.values()), GETS_PER_BATCH)
-    plans = [_get_chunk(context, chunk, options) for chunk in chunks]
+    plans = [get_items(context.table, chunk, options, context.policy) for chunk in chunks]
     results: list[list[Item]] = yield Together(plans, width)
     return (yield from context.decode_all([item for items in results for item in items]))
 
@@ -76,36 +77,43 @@ def _identity(wire: Item, key_names: Sequence[str]) -> str:
         raise DesignError(f"an item lacks the key attribute {error}") from error
 
 
-def _write_chunk(context: TableContext, entries: Sequence[dict[str, Any]]) -> Plan[None]:
-    left: Mapping[str, Any] = {context.table: list(entries)}
-    for number in range(context.policy.attempts):
+def write_entries(
+    table: str, entries: Sequence[dict[str, Any]], policy: RetryPolicy = DEFAULT_POLICY
+) -> Plan[None]:
+    """Carry out puts and deletes of different keys, at most as many as one request takes."""
+    left: Mapping[str, Any] = {table: list(entries)}
+    for number in range(policy.attempts):
         call = Call("batch_write_item", {"RequestItems": left})
-        answer = yield from attempt(call, context.policy)
+        answer = yield from attempt(call, policy)
         left = answer.get("UnprocessedItems") or {}
         if not left:
             return
-        yield Pause(context.policy.pause(number))
+        yield Pause(policy.pause(number))
     count = sum(map(len, left.values()))
     raise Throttled(f"{count} writes of a batch were not processed")
 
 
-def _get_chunk(
-    context: TableContext, keys: Sequence[Item], options: dict[str, Any]
+def get_items(
+    table: str,
+    keys: Sequence[Item],
+    options: Mapping[str, Any],
+    policy: RetryPolicy = DEFAULT_POLICY,
 ) -> Plan[list[Item]]:
-    left: Mapping[str, Any] = {context.table: {"Keys": list(keys), **options}}
+    """Return the items with different keys, at most as many as one request takes."""
+    left: Mapping[str, Any] = {table: {"Keys": list(keys), **options}}
     found: list[Item] = []
     pauses = 0
     while left:
-        answer = yield from attempt(Call("batch_get_item", {"RequestItems": left}), context.policy)
-        items = answer.get("Responses", {}).get(context.table, [])
+        answer = yield from attempt(Call("batch_get_item", {"RequestItems": left}), policy)
+        items = answer.get("Responses", {}).get(table, [])
         found += items
         left = answer.get("UnprocessedKeys") or {}
         # A large answer is cut at 16 MB without any throttling: only an empty one calls for a
         # pause.
         pauses = 0 if items else pauses + 1
-        if left and pauses >= context.policy.attempts:
+        if left and pauses >= policy.attempts:
             count = sum(len(each["Keys"]) for each in left.values())
             raise Throttled(f"{count} keys of a batch were not processed")
         if left and pauses:
-            yield Pause(context.policy.pause(pauses - 1))
+            yield Pause(policy.pause(pauses - 1))
     return found

@@ -5,23 +5,29 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import IO, Any, Final
+from typing import Any, Final, Protocol
 
 from hashrange.model.values import Item, Value
 
 _SETS: Final = {"$dynamodb_SS": "SS", "$dynamodb_NS": "NS", "$dynamodb_BS": "BS"}
 
 
+class Readable(Protocol):
+    """What can be read like a file."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
 class IonMissingError(Exception):
     """The library is not installed."""
 
 
-def read_ion(file: IO[bytes]) -> Iterator[Any]:
+def read_ion(file: Readable) -> Iterator[Any]:
     """Yield the top-level values of an Ion stream, in any encoding."""
     try:
         from amazon.ion import simpleion
     except ImportError as error:
-        raise IonMissingError("Ion input needs amazon.ion: pip install 'hashrange[ion]'") from error
+        raise IonMissingError("Ion input needs amazon.ion: pip install amazon-ion") from error
     yield from simpleion.load(file, single_value=False, parse_eagerly=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol, final
 
 from hashrange.identities.records import SECRETS, AccessKey
@@ -54,6 +54,9 @@ class KeyRing(Protocol):
     def is_current(self) -> bool:
         """Whether `find` may be called at once."""
 
+    def freshness(self) -> tuple[Callable[[], int], int]:
+        """Return a counter that moves with changes, and its value when `find` looked last."""
+
     async def refresh(self) -> None:
         """Look for changes."""
 
@@ -84,6 +87,9 @@ class FixedKeys:
     def __init__(self, credentials: Mapping[str, Credential]) -> None:
         self._credentials = dict(credentials)
 
+    def freshness(self) -> tuple[Callable[[], int], int]:
+        return _stand_still, 0
+
     async def refresh(self) -> None:
         return None
 
@@ -110,6 +116,9 @@ class StoredKeys:
     @property
     def is_current(self) -> bool:
         return self._store.is_current
+
+    def freshness(self) -> tuple[Callable[[], int], int]:
+        return self._store.freshness()
 
     async def refresh(self) -> None:
         await self._store.refresh()
@@ -145,6 +154,10 @@ class StoredKeys:
         if grants is None:
             return None
         return Credential(access_key, session.secret, grants, expires_at=session.expires_at)
+
+
+def _stand_still() -> int:
+    return 0
 
 
 def _same(expected: bytes | None, given: bytes | None) -> bool:

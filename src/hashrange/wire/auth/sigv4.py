@@ -13,9 +13,10 @@ from calendar import timegm
 from collections.abc import Coroutine
 from functools import lru_cache
 from hashlib import sha256
+from hmac import compare_digest
 from operator import itemgetter
 from time import gmtime, strftime, strptime
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 from urllib.parse import quote, unquote_to_bytes
 
 from hashrange.api.scope import Caller
@@ -28,8 +29,12 @@ from hashrange.errors import (
 )
 from hashrange.wire.auth.accounts import account_of, root_caller
 from hashrange.wire.auth.authorization import CREDENTIAL_START, Claim, Scope, read_claim
+from hashrange.wire.auth.chunk_signatures import PAYLOADS, check_chunks
 from hashrange.wire.auth.key_rings import Credential, KeyRing
 from hashrange.wire.http.messages import ID_NAME, SIGNATURE_BYTES, Headers, HttpRequest
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 _S3_SCOPE: Final = b"/s3/aws4_request"
 _UNSIGNED: Final = b"UNSIGNED-PAYLOAD"
@@ -92,11 +97,15 @@ class _Signer:
         self._inner = sha256(block.translate(_INNER_PAD))
         self._outer = sha256(block.translate(_OUTER_PAD))
 
-    def sign(self, text: bytes) -> str:
-        """Return the signature of a text."""
+    def halves(self, text: bytes) -> tuple[Hash, Hash]:
+        """Return the inner half with a text taken in, and the outer half."""
         inner = self._inner.copy()
         inner.update(text)
-        outer = self._outer.copy()
+        return inner, self._outer.copy()
+
+    def sign(self, text: bytes) -> str:
+        """Return the signature of a text."""
+        inner, outer = self.halves(text)
         outer.update(inner.digest())
         return outer.hexdigest()
 
@@ -105,27 +114,43 @@ class _Signer:
 class _SharedHead:
     """What is the same for all requests with one head: all but body, signature and id.
 
-    Between `since` and `until` the head's time is current. `canonical` has taken in the canonical
-    request up to the hash of the body, `text` is the text to sign up to the hash of all that.
+    Between `since` and `until` the head's time is current. The hashes have taken in what comes
+    before the hash of the body in the canonical request (`canonical`), and before the hash of
+    all that in the text to sign (`inner`), so a verification adds 64 bytes to each.
     """
 
-    __slots__ = ("canonical", "ring", "signer", "since", "text", "until", "version")
+    __slots__ = (
+        "_canonical",
+        "_inner",
+        "_outer",
+        "caller",
+        "counter",
+        "ring",
+        "seen",
+        "service",
+        "since",
+        "until",
+    )
 
     def __init__(self, ring: KeyRing, signer: _Signer, canonical: bytes, text: bytes) -> None:
         self.ring = ring
-        self.version = ring.version
-        self.signer = signer
-        self.canonical = sha256(canonical)
-        self.text = text
+        self.counter, self.seen = ring.freshness()
+        self.caller = signer.caller
+        self.service = signer.scope.service
         self.since = 0.0
         self.until = 0.0
+        self._canonical = sha256(canonical)
+        self._inner, self._outer = signer.halves(text)
 
     def is_signed(self, request: HttpRequest) -> bool:
         """Tell whether the signature of a request with this head is right."""
-        digest = self.canonical.copy()
+        digest = self._canonical.copy()
         digest.update(sha256(request.body).hexdigest().encode())
-        signature = self.signer.sign(self.text + digest.hexdigest().encode())
-        return hmac.compare_digest(signature.encode(), request.signature)
+        inner = self._inner.copy()
+        inner.update(digest.hexdigest().encode())
+        outer = self._outer.copy()
+        outer.update(inner.digest())
+        return compare_digest(outer.hexdigest().encode(), request.signature)
 
 
 @final
@@ -142,19 +167,19 @@ class Verifier:
         self, request: HttpRequest, signing_name: str
     ) -> Caller | Coroutine[None, None, Caller]:
         """Return the caller that signed the request."""
-        if not self._keys.is_current:
-            return self._authenticate_later(request, signing_name)
         shared = request.head.signing
         if (
             isinstance(shared, _SharedHead)
             and request.signature
             and shared.ring is self._keys
-            and shared.version == self._keys.version
-            and shared.signer.scope.service == signing_name
+            and shared.counter() == shared.seen
+            and shared.service == signing_name
             and shared.since <= self._clock.now() <= shared.until
             and shared.is_signed(request)
         ):
-            return shared.signer.caller
+            return shared.caller
+        if not self._keys.is_current:
+            return self._authenticate_later(request, signing_name)
         return self._authenticate(request, signing_name)
 
     async def _authenticate_later(self, request: HttpRequest, signing_name: str) -> Caller:
@@ -180,12 +205,16 @@ class Verifier:
         canonical = _canonical_request(request, claim)
         start = b"AWS4-HMAC-SHA256\n%b\n%b\n" % (time.encode(), scope.text)
         text = start + sha256(canonical).hexdigest().encode()
-        if not hmac.compare_digest(signer.sign(text).encode(), claim.signature):
+        if not compare_digest(signer.sign(text).encode(), claim.signature):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided. "
                 "Check your AWS Secret Access Key and signing method. "
                 "Consult the service documentation for details."
             )
+        if scope.service == "s3" and not claim.is_presigned:
+            declared = request.headers.get(b"x-amz-content-sha256", b"")
+            lines = start.partition(b"\n")[2]
+            check_chunks(request.body, declared, lines, claim.signature, signer.sign)
         if now >= signer.expires_at:
             raise ExpiredTokenException("The security token included in the request is expired")
         if request.signature and request.head.is_plainly_signed and not claim.is_presigned:
@@ -277,12 +306,13 @@ def _iso(seconds: float) -> str:
 class _SignedHeaders:
     """The names of the headers a signature covers, prepared for many requests."""
 
-    __slots__ = ("covers_host", "covers_target", "names", "template", "values_of")
+    __slots__ = ("covers_at", "covers_host", "covers_target", "names", "template", "values_of")
 
     def __init__(self, text: bytes) -> None:
         self.names = text.split(b";")
         self.covers_host = b"host" in self.names
         self.covers_target = b"x-amz-target" in self.names
+        self.covers_at = b"x-hashrange-at" in self.names
         # With a second name there is always a tuple, also if only one header is signed.
         self.values_of = itemgetter(*self.names, b"host")
         self.template = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in self.names)
@@ -317,6 +347,11 @@ def _canonical_request(request: HttpRequest, claim: Claim) -> bytes:
         raise InvalidSignatureException(
             "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
         )
+    # Nor may anybody have a signed request read the past instead.
+    if not signed.covers_at and b"x-hashrange-at" in request.headers:
+        raise InvalidSignatureException(
+            "'X-Hashrange-At' must be a 'SignedHeader' in the AWS Authorization."
+        )
     url = b"/\n" if request.head.url == b"/" else _canonical_url(request.head.url, claim)
     lines = signed.lines(request.headers)
     payload = _payload(request, claim)
@@ -329,7 +364,7 @@ def _payload(request: HttpRequest, claim: Claim) -> bytes:
         if claim.is_presigned:
             return _UNSIGNED
         declared = request.headers.get(b"x-amz-content-sha256", b"")
-        if declared == _UNSIGNED or declared.startswith(b"STREAMING-"):
+        if declared == _UNSIGNED or declared in PAYLOADS:
             return declared
     return sha256(request.body).hexdigest().encode()
 

@@ -161,7 +161,9 @@ class Connection:
         address = transport.get_extra_info("peername")
         is_secure = transport.get_extra_info("sslcontext") is not None
         sink = StreamSink(self, stream, self._turn)
-        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink)
+        cipher = transport.get_extra_info("cipher")
+        tls = (cipher[1], cipher[0]) if cipher else None
+        self._peer = Peer(address[0] if address else "", is_secure=is_secure, sink=sink, tls=tls)
         if not self._server.admit(self):
             stream.abort()
         self._is_surplus = self._server.has_surplus

@@ -12,6 +12,7 @@ from typing import Final
 
 from hashrange.errors import InternalFailure
 from hashrange.pauses import Pace
+from hashrange.quick_zlib import QUICKEST, compress, compressobj
 from hashrange.wire.protocols.json_codec import BodyTooLargeError
 
 PLAIN_BYTES_MAX: Final = 4096
@@ -32,8 +33,6 @@ _INFLATED_PIECE_BYTES: Final = 1 << 18
 _TRUSTED_BYTES: Final = 1 << 19
 _TRUSTED_RATIO: Final = 32
 _BOMB_MARKS_MAX: Final = 1 << 17
-# Responses are compressed while others wait.
-_QUICKEST: Final = 1
 
 
 def decode_body(coding: bytes, body: bytes, bytes_max: int) -> bytes:
@@ -85,7 +84,7 @@ def encode_body(accepted: bytes, body: bytes) -> tuple[bytes, bytes]:
     coding = _choose(accepted)
     if coding is None:
         return body, b""
-    compressed = zlib.compress(body, _QUICKEST, _WINDOWS[coding])
+    compressed = compress(body, QUICKEST, _WINDOWS[coding])
     return compressed, b"Content-Encoding: %b\r\n" % coding
 
 
@@ -94,7 +93,7 @@ async def encode_large_body(accepted: bytes, body: bytes) -> tuple[bytes, bytes]
     coding = _choose(accepted)
     if coding is None:
         return body, b""
-    compressor = zlib.compressobj(_QUICKEST, zlib.DEFLATED, _WINDOWS[coding])
+    compressor = compressobj(QUICKEST, zlib.DEFLATED, _WINDOWS[coding])
     pace = Pace()
     pieces: list[bytes] = []
     for start in range(0, len(body), _PIECE_BYTES):

@@ -10,7 +10,8 @@ import os
 from base64 import b32hexencode
 from time import gmtime, strftime
 from typing import Final, final
-from zlib import crc32
+
+from hashrange.quick_zlib import crc32
 
 _CORS_LINES = (
     b"Access-Control-Allow-Origin: %b\r\nVary: Origin\r\n"

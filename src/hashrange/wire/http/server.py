@@ -61,7 +61,7 @@ class Server:
         """Accept connections from now on."""
         self._acceptor = Acceptor(self.loop, listener, self._begin_connection)
         self._acceptor.start()
-        self._ticker = self.loop.call_later(seconds_to_beat(self.bounds.tick_seconds), self._tick)
+        self._tick()
 
     async def stop(self) -> None:
         """Accept nothing new, finish what is in flight, then hang up."""
@@ -123,7 +123,12 @@ class Server:
 
     def admit(self, connection: Connection) -> bool:
         """Register a new connection; false when there are too many even to refuse it politely."""
+        if self._ticker is None:
+            # Nobody has looked at the time since the last connection ended.
+            self._tick()
+            connection.since = self.now
         self._connections.add(connection)
+        self._tick_later()
         count = self._count()
         self.has_surplus = count > self.bounds.connections_max
         return count <= 2 * self.bounds.connections_max and not self.is_stopping
@@ -177,6 +182,7 @@ class Server:
     # Time limits.
 
     def _tick(self) -> None:
+        """Look at the time once a second, as long as there is a connection or a certificate."""
         self.now = self.loop.time()
         self._router.writer.tick()
         if self._certificates is not None:
@@ -184,7 +190,14 @@ class Server:
         for connection in list(self._connections):
             if self.now - connection.since > self._seconds_max(connection):
                 connection.expire()
-        self._ticker = self.loop.call_later(seconds_to_beat(self.bounds.tick_seconds), self._tick)
+        self._ticker = None
+        if self._connections or self._certificates is not None:
+            self._tick_later()
+
+    def _tick_later(self) -> None:
+        if self._ticker is None:
+            delay = seconds_to_beat(self.bounds.tick_seconds)
+            self._ticker = self.loop.call_later(delay, self._tick)
 
     def _seconds_max(self, connection: Connection) -> float:
         bounds = self.bounds

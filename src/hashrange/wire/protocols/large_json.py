@@ -2,30 +2,43 @@
 
 Time and memory for decoding follow from the number of values more than from the number of bytes.
 Commas and opening brackets, which C code counts in no time, bound the number of values. A part with
-no more of each than an item may have is decoded at once. Any other is split into its members, whose
-ends msgspec finds without making objects. An item has 400 KB, and each of its values counts at
-least one byte, so a dense part that cannot be split into a few members is too large for an item.
+few of each is decoded at once. Any other is split into its members, whose ends msgspec finds
+without making objects. An item has 400 KB, and each of its values counts at least one byte, so a
+part with no more of each than an item may have is decoded in groups of members, however many they
+are. A denser part that cannot be split into a few members is too large for an item.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import orjson
 
 from hashrange.errors import SerializationException, ValidationException
-from hashrange.limits import ATTRIBUTE_NAME_BYTES_MAX, ITEM_BYTES_MAX, LIST_MEMBERS_MAX
+from hashrange.limits import (
+    ATTRIBUTE_NAME_BYTES_MAX,
+    ITEM_BYTES_MAX,
+    LIST_MEMBERS_MAX,
+    NESTING_LEVELS_MAX,
+)
 from hashrange.pauses import Pace, enter_lane
+
+if TYPE_CHECKING:
+    import msgspec
 
 # Opening brackets and commas beside an item in the part that holds it.
 _SLACK: Final = 4096
 _COUNT_MAX: Final = ITEM_BYTES_MAX + _SLACK
 _AT_ONCE_MAX: Final = 100_000
+# Members of so many bytes are decoded together.
+_GROUP_BYTES: Final = 256 * 1024
 # JSON of an item; no dense item has more, unless it is padded.
 _PART_BYTES_MAX: Final = 16 * ITEM_BYTES_MAX
 # Levels of a request above its items; with them, the levels that are split.
 _LEVELS_MAX: Final = 8
+# Levels of JSON inside an item, in which each level of values takes two.
+_ITEM_LEVELS_MAX: Final = 2 * NESTING_LEVELS_MAX + _LEVELS_MAX
 _SPACE: Final = re.compile(rb"[ \t\n\r]*")
 _NAME: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _NAME_BYTES_MAX: Final = 6 * ATTRIBUTE_NAME_BYTES_MAX  # if all of it is escaped
@@ -41,9 +54,9 @@ async def decode_large(body: bytes) -> dict[str, Any]:
         if _is_sparse(body, 0, len(body), _AT_ONCE_MAX):
             request = orjson.loads(body)
         else:
-            splitter = _Splitter(body)
-            request = await splitter.value(0, len(body), _LEVELS_MAX)
-            await splitter.pace.pause()
+            pace = Pace()
+            request = await _Splitter(body, pace).value(0, len(body), _LEVELS_MAX)
+            await pace.pause()
     except (orjson.JSONDecodeError, RecursionError):
         raise SerializationException from None
     if type(request) is not dict:
@@ -60,21 +73,24 @@ def _is_sparse(body: bytes, start: int, end: int, count_max: int) -> bool:
 class _Splitter:
     """Decodes parts of one body."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, pace: Pace) -> None:
         import msgspec
 
         self._body = body
         self._view = memoryview(body)
         self._skip = msgspec.json.Decoder(msgspec.Raw).decode
+        self._list_members = msgspec.json.Decoder(list[msgspec.Raw]).decode
+        self._object_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
         self._error = msgspec.DecodeError
-        self.pace = Pace()
+        self.pace = pace
 
     async def value(self, start: int, end: int, levels: int) -> Any:
         """Return the value of a part, which has nothing but white space around it."""
         await self.pace.pause()
-        count_max = _COUNT_MAX if end - start <= _PART_BYTES_MAX else _AT_ONCE_MAX
-        if _is_sparse(self._body, start, end, count_max):
+        if _is_sparse(self._body, start, end, _AT_ONCE_MAX):
             return orjson.loads(self._view[start:end])
+        if end - start <= _PART_BYTES_MAX and _is_sparse(self._body, start, end, _COUNT_MAX):
+            return await self._item(self._body[start:end], _ITEM_LEVELS_MAX)
         start = self._after_space(start)
         opening = self._body[start : start + 1]
         if not levels or opening not in (b"{", b"["):
@@ -87,6 +103,42 @@ class _Splitter:
             values.append(await self.value(first, last, levels - 1))
         if is_object:
             return dict(zip([name for name, _, _ in members], values, strict=True))
+        return values
+
+    async def _item(self, part: bytes, levels: int) -> Any:
+        """Return the value of a part that may be an item, or be inside one."""
+        if _is_sparse(part, 0, len(part), _AT_ONCE_MAX):
+            return orjson.loads(part)
+        await self.pace.pause()
+        # A list or a map counts four bytes, a text that looks like the type of one at least two.
+        if not levels or part.count(b'"L"') + part.count(b'"M"') > _COUNT_MAX // 2:
+            raise ValidationException(_TOO_LARGE)
+        try:
+            if part.lstrip()[:1] == b"[":
+                return await self._groups(self._list_members(part), levels)
+            members = self._object_members(part)
+        except self._error:
+            raise SerializationException from None
+        await self.pace.pause()
+        names = list(members)
+        return dict(zip(names, await self._groups(list(members.values()), levels), strict=True))
+
+    async def _groups(self, members: list[msgspec.Raw], levels: int) -> list[Any]:
+        """Return the values of members, many of which are decoded together."""
+        values: list[Any] = []
+        group: list[bytes] = []
+        size = 0
+        for member in members:
+            if size + len(member) > _GROUP_BYTES:
+                values += orjson.loads(b"[%b]" % b",".join(group))
+                await self.pace.pause()
+                group, size = [], 0
+            if len(member) > _GROUP_BYTES:
+                values.append(await self._item(bytes(member), levels - 1))
+            else:
+                group.append(bytes(member))
+                size += len(member)
+        values += orjson.loads(b"[%b]" % b",".join(group))
         return values
 
     async def _split(

@@ -20,7 +20,7 @@ from hashrange.wire.protocols.large_json import decode_large
 
 # Larger bodies are decoded in slices.
 _SMALL_BYTES_MAX: Final = 64 * 1024
-# With more values than that, some of their checks are done in slices, too.
+# More values than that are checked off the event loop.
 _FEW_VALUES_MAX: Final = 5000
 
 
@@ -51,7 +51,7 @@ class TargetJson:
             # An error raised here takes the place of an unknown operation.
             parameters = decode(body) if body and is_small else None
         if not is_small:
-            return _decode_large(operation, body)
+            return _decode_large(operation, body, scope)
         return operation, parameters
 
     def identify(self, request: HttpRequest, scope: RequestScope) -> str | None:
@@ -87,8 +87,11 @@ class TargetJson:
         return decode_body(coding, request.body, self._body_bytes_max)
 
 
-async def _decode_large(operation: Operation, body: bytes) -> tuple[Operation, Request]:
+async def _decode_large(
+    operation: Operation, body: bytes, scope: RequestScope
+) -> tuple[Operation, Request]:
     parameters = await decode_large(body)
     if body.count(b",") > _FEW_VALUES_MAX:
+        scope.is_bulky = True
         await settle_numbers(parameters)
     return operation, parameters

@@ -44,17 +44,12 @@ _DATA_OPERATIONS: Final = {
         {
             *("AbortMultipartUpload", "CompleteMultipartUpload", "CopyObject", "DeleteObject"),
             *("CreateMultipartUpload", "DeleteObjects", "GetObject", "HeadObject", "ListObjects"),
-            *("ListObjectsV2", "ListParts", "PutObject", "UploadPart"),
+            *("ListMultipartUploads", "ListObjectsV2", "ListParts", "PutObject", "UploadPart"),
         }
     ),
 }
 _READ_DATA: Final = frozenset({"BatchGetItem", "TransactGetItems"})
 _SOURCES: Final = {"dynamodbstreams": "dynamodb", "cloudwatch": "monitoring"}
-
-
-def is_management(scope: RequestScope) -> bool:
-    """Tell whether a call manages resources, and is no use of data."""
-    return scope.operation not in _DATA_OPERATIONS.get(scope.service, ())
 
 
 def is_read_only(operation: str) -> bool:
@@ -79,8 +74,9 @@ class AuditTrail:
 
     def record(self, scope: RequestScope) -> Awaitable[None] | None:
         """Record a call; the awaitable is done when its event is durable."""
-        is_managing = is_management(scope)
-        if not scope.operation or not (is_managing or self._has_data_events):
+        # The calls of the data plane come first, since this is on the path of every request.
+        is_managing = scope.operation not in _DATA_OPERATIONS.get(scope.service, ())
+        if not (is_managing or self._has_data_events) or not scope.operation:
             return None
         record = record_of(scope, self._clock.now(), is_managing=is_managing)
         if not is_managing:
@@ -175,6 +171,9 @@ def record_of(scope: RequestScope, now: float, *, is_managing: bool) -> Record:
         "recipientAccountId": caller.account,
         "eventCategory": "Management" if is_managing else "Data",
     }
+    if scope.peer.tls is not None:
+        version, suite = scope.peer.tls
+        record["tlsDetails"] = {"tlsVersion": version, "cipherSuite": suite}
     return record
 
 

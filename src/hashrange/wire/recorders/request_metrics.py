@@ -1,7 +1,8 @@
 """The recorder of metrics: counts, latency, units and errors of every request to the database.
 
-The hot path appends to two lists of the cell of an operation on a table. A cell is folded into
-samples when its lists are full, when the minute ends and when samples are written.
+The hot path adds to the cell of an operation on a table. A cell is folded into samples when it has
+many durations, when the minute ends and when samples are written. The units of most requests to a
+table are the same, so only those that differ are counted one by one.
 
 A request belongs to the minute in which it ended. The clock is asked when a minute has passed by
 the machine's steady clock; a virtual clock is asked for each request, as it may be moved.
@@ -10,6 +11,7 @@ the machine's steady clock; a virtual clock is asked for each request, as it may
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Final, final
 
@@ -69,6 +71,7 @@ class _Cell:
     """Requests of one operation on one table that succeeded and are not folded yet."""
 
     __slots__ = (
+        "arn",
         "catalog",
         "consumed",
         "counts_rows",
@@ -76,16 +79,24 @@ class _Cell:
         "insights",
         "is_plain",
         "is_read",
+        "is_stream",
         "latency",
+        "operation",
+        "other_units",
         "place",
         "returned",
+        "uncounted",
         "units",
     )
 
-    def __init__(self, operation: str, place: Place, label: str, catalog: Catalog) -> None:
+    def __init__(
+        self, operation: str, arn: str, place: Place, label: str, catalog: Catalog
+    ) -> None:
         dimensions = {"TableName": place[2], "Operation": operation}
         if label:
             dimensions["StreamLabel"] = label
+        self.operation = operation
+        self.arn = arn
         self.place = place
         self.catalog = catalog
         # The table, if its keys are counted.
@@ -95,12 +106,34 @@ class _Cell:
         # single item that is throttled is refused, so it does not come here.
         self.is_plain = operation in _SINGLE and self.insights is None
         self.is_read = operation == "GetItem"
-        self.units: list[float] = []
+        # The units that most plain requests consumed, how many consumed others, and how many
+        # requests with a duration are not plain.
+        self.units = 0.0
+        self.other_units: dict[float, int] = {}
+        self.uncounted = 0
         self.latency = _table_series("SuccessfulRequestLatency", place, dimensions)
-        self.counts_rows = operation in _ROW_COUNTERS or operation == _STREAM_READ
+        self.is_stream = operation == _STREAM_READ
+        self.counts_rows = operation in _ROW_COUNTERS or self.is_stream
         self.durations: list[float] = []
-        self.consumed: list[Consumed] = []
-        self.returned: list[tuple[int, int, int]] = []
+        self.consumed: dict[Consumed, int] = {}
+        self.returned: dict[tuple[int, int], int] = {}
+
+    def note_units(self, units: float) -> None:
+        """Count a plain request that consumed other units than most."""
+        if not self.units:
+            self.units = units  # the first since the last fold
+        else:
+            self.other_units[units] = self.other_units.get(units, 0) + 1
+
+    def note_rows(self, scope: RequestScope, consumed: Iterable[Consumed]) -> None:
+        """Count what was consumed, and the rows of a query, scan or read of a stream."""
+        self.uncounted += 1
+        for units in consumed:
+            self.consumed[units] = self.consumed.get(units, 0) + 1
+        if self.counts_rows:
+            more = scope.returned_bytes if self.is_stream else scope.examined_count
+            rows = scope.returned_count, more
+            self.returned[rows] = self.returned.get(rows, 0) + 1
 
 
 def _table_series(name: str, place: Place, dimensions: dict[str, str]) -> Series:
@@ -119,6 +152,7 @@ class RequestMetrics:
         self._counter = engine.counter()
         self._is_steady = isinstance(clock, SystemClock)
         self._cells: dict[tuple[str, str], _Cell] = {}
+        self._last: _Cell | None = None
         self._unit_series: dict[tuple[Place, str | None, int], Series] = {}
         self._until = _NEVER
         self._minute = self._now_minute()
@@ -126,20 +160,23 @@ class RequestMetrics:
 
     def record(self, scope: RequestScope) -> None:
         """Take note of a request that was answered."""
-        if scope.ended >= self._until:
+        ended = scope.ended
+        if ended >= self._until:
             self._turn()
         resources, consumed = scope.resources, scope.consumed
         if scope.status == 200 and len(resources) == 1 and len(consumed) < 2:
-            cell = self._cells.get((scope.operation, resources[0]))
-            if cell is None:
-                cell = self._add_cell(scope, resources[0])
+            cell = self._last
+            if cell is None or cell.arn is not resources[0] or cell.operation != scope.operation:
+                cell = self._find_cell(scope, resources[0])
                 if cell is None:
                     return
             durations = cell.durations
-            durations.append(scope.ended - scope.started)
+            durations.append(ended - scope.started)
             if cell.is_plain and consumed:
                 # One resource, so what was consumed is the table's own.
-                cell.units.append(consumed[0][2] if cell.is_read else consumed[0][3])
+                units = consumed[0][2] if cell.is_read else consumed[0][3]
+                if units != cell.units:
+                    cell.note_units(units)
             else:
                 self._record_more(scope, cell)
             if len(durations) >= _PENDING_MAX:
@@ -149,9 +186,7 @@ class RequestMetrics:
 
     def _record_more(self, scope: RequestScope, cell: _Cell) -> None:
         """Record what only some operations and tables have."""
-        cell.consumed += scope.consumed
-        if cell.counts_rows:
-            cell.returned.append((scope.returned_count, scope.returned_bytes, scope.examined_count))
+        cell.note_rows(scope, scope.consumed)
         if cell.insights is not None:
             self._keys.note(scope, cell.insights, self._minute)
         if scope.throttles:
@@ -180,7 +215,17 @@ class RequestMetrics:
         if len(self._cells) >= METRIC_CELLS_MAX or counter != self._counter:
             # A table may have changed, and with it whether its keys are counted.
             self._cells.clear()
+            self._last = None
             self._counter = counter
+
+    def _find_cell(self, scope: RequestScope, arn: str) -> _Cell | None:
+        """Return the cell of a request that used one resource; None if it is not measured."""
+        cell = self._cells.get((scope.operation, arn)) or self._add_cell(scope, arn)
+        if cell is not None:
+            # The same object again tells the same resource sooner than a look-up.
+            cell.arn = arn
+            self._last = cell
+        return cell
 
     def _add_cell(self, scope: RequestScope, arn: str) -> _Cell | None:
         operation = scope.operation
@@ -192,21 +237,20 @@ class RequestMetrics:
         if len(self._cells) >= METRIC_CELLS_MAX:
             self.collect()
         label = arn.partition("/stream/")[2] if operation == _STREAM_READ else ""
-        cell = self._cells[(operation, arn)] = _Cell(operation, place, label, scope.context.catalog)
+        catalog = scope.context.catalog
+        cell = self._cells[(operation, arn)] = _Cell(operation, arn, place, label, catalog)
         return cell
 
     def _fold(self, cell: _Cell) -> None:
         """Move what a cell holds to the buffer."""
         buffer, minute = self._buffer, self._minute
+        if cell.units:
+            self._fold_units(cell)
         if cell.durations:
             samples = buffer.samples(cell.latency, minute, "Milliseconds")
             samples.add_all(cell.durations, 1000.0)
             cell.durations.clear()
-        if cell.units:
-            kind = 0 if cell.is_read else 1
-            series = self._series_of_units(cell.catalog, cell.place, None, kind)
-            buffer.samples(series, minute, "Count").add_repeated(cell.units)
-            cell.units.clear()
+            cell.uncounted = 0
         if cell.consumed:
             self._fold_consumed(cell.catalog, cell.place, cell.consumed)
             cell.consumed.clear()
@@ -214,8 +258,20 @@ class RequestMetrics:
             self._fold_rows(cell)
             cell.returned.clear()
 
-    def _fold_consumed(self, catalog: Catalog, place: Place, consumed: list[Consumed]) -> None:
-        for (_, index, reads, writes), count in Counter(consumed).items():
+    def _fold_units(self, cell: _Cell) -> None:
+        """Move the units of plain requests to the buffer."""
+        others = cell.other_units
+        others[cell.units] = len(cell.durations) - cell.uncounted - sum(others.values())
+        kind = 0 if cell.is_read else 1
+        series = self._series_of_units(cell.catalog, cell.place, None, kind)
+        samples = self._buffer.samples(series, self._minute, "Count")
+        for units, count in others.items():
+            samples.add(units, count)
+        others.clear()
+        cell.units = 0.0
+
+    def _fold_consumed(self, catalog: Catalog, place: Place, consumed: dict[Consumed, int]) -> None:
+        for (_, index, reads, writes), count in consumed.items():
             for kind, units in enumerate((reads, writes)):
                 if units:
                     series = self._series_of_units(catalog, place, index, kind)
@@ -242,18 +298,20 @@ class RequestMetrics:
 
     def _fold_rows(self, cell: _Cell) -> None:
         account, region, _, _, dimensions = cell.latency
-        is_stream = len(dimensions) == 3
-        wanted = [
-            (DYNAMODB, "ReturnedRecordsCount" if is_stream else "ReturnedItemCount", 0, "Count"),
-            (INTERNAL, "ExaminedItemCount", 2, "Count"),
-        ]
-        if is_stream:
-            wanted[1] = (DYNAMODB, "ReturnedBytes", 1, "Bytes")
-        rows = Counter(cell.returned)
-        for namespace, name, column, unit in wanted:
+        if cell.is_stream:
+            wanted = [
+                (DYNAMODB, "ReturnedRecordsCount", "Count"),
+                (DYNAMODB, "ReturnedBytes", "Bytes"),
+            ]
+        else:
+            wanted = [
+                (DYNAMODB, "ReturnedItemCount", "Count"),
+                (INTERNAL, "ExaminedItemCount", "Count"),
+            ]
+        for column, (namespace, name, unit) in enumerate(wanted):
             series = Series(account, region, namespace, name, dimensions)
             samples = self._buffer.samples(series, self._minute, unit)
-            for row, count in rows.items():
+            for row, count in cell.returned.items():
                 samples.add(float(row[column]), count)
 
     def _record_rest(self, scope: RequestScope) -> None:
@@ -264,18 +322,14 @@ class RequestMetrics:
             if scope.status == 200:
                 cell = self._table_cell(scope, place)
                 cell.durations.append(scope.ended - scope.started)
-                cell.consumed += own
-                if cell.counts_rows:
-                    cell.returned.append(
-                        (scope.returned_count, scope.returned_bytes, scope.examined_count)
-                    )
+                cell.note_rows(scope, own)
                 if len(cell.durations) >= _PENDING_MAX:
                     self._fold(cell)
             table = scope.context.catalog.known_table(*place)
             if table is not None and table.insights:
                 self._keys.note(scope, table, self._minute)
             if scope.status != 200 and own:
-                self._fold_consumed(scope.context.catalog, place, own)
+                self._fold_consumed(scope.context.catalog, place, Counter(own))
         if scope.status != 200:
             self._record_failure(scope, places)
         if scope.throttles:
@@ -287,7 +341,8 @@ class RequestMetrics:
         key = (scope.operation, f"arn:aws:dynamodb:{place[1]}:{place[0]}:table/{place[2]}")
         cell = self._cells.get(key)
         if cell is None:
-            cell = self._cells[key] = _Cell(scope.operation, place, "", scope.context.catalog)
+            cell = _Cell(scope.operation, key[1], place, "", scope.context.catalog)
+            self._cells[key] = cell
         return cell
 
     def _record_failure(self, scope: RequestScope, places: list[Place]) -> None:

@@ -25,6 +25,7 @@ S3_ACTIONS = {
         "GetObject": ["HeadObject"],
         "ListAllMyBuckets": ["ListBuckets"],
         "ListBucket": ["HeadBucket", "ListObjects", "ListObjectsV2"],
+        "ListBucketMultipartUploads": ["ListMultipartUploads"],
         "ListMultipartUploadParts": ["ListParts"],
         "PutObject": ["CompleteMultipartUpload", "CreateMultipartUpload", "UploadPart"],
     }.items()

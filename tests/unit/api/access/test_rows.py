@@ -163,6 +163,13 @@ ENCLOSED = {
     ),
 }
 
+
+def dependent(action):
+    """Return the actions that an action depends on."""
+    kinds = PRIVILEGES[action]["resource_types"].values()
+    return sorted({name for kind in kinds for name in kind.get("dependent_actions") or ()})
+
+
 OBJECTS = ("s3:GetObject", "s3:ListBucket", "s3:PutObject")
 OPERATIONS = sorted([*DYNAMODB.operations, *STREAMS.operations])
 PRIVILEGES = get_service_prefix_data("dynamodb")["privileges"]
@@ -208,7 +215,7 @@ def test_an_action_needs_its_own_permission(site, action):
     operation, request = request_for(site, action)
     site.be(allow(), deny(f"dynamodb:{action}"))
     assert f"perform: dynamodb:{action} on resource: " in site.refusal(operation, **request)
-    site.be(allow([f"dynamodb:{action}", *OBJECTS]))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS, *dependent(action)]))
     assert site.refusal(operation, **request) == ""
 
 
@@ -232,8 +239,17 @@ def test_an_action_needs_permission_for_its_resource(site, action):
     resources += [f"{right}/export/*", f"{right}/import/*", "arn:aws:s3:::bucket*"]
     if action.startswith("Restore"):
         resources.append(TABLE.replace("games", "other"))
-    site.be(allow([f"dynamodb:{action}", *OBJECTS], resources))
+    site.be(allow([f"dynamodb:{action}", *OBJECTS, *dependent(action)], resources))
     assert site.refusal(operation, **request) == ""
+
+
+@pytest.mark.parametrize("action", [name for name in ACTIONS if dependent(name)])
+def test_an_action_needs_the_permissions_that_it_depends_on(site, action):
+    operation, request = request_for(site, action)
+    target = TABLE.replace("games", "other")
+    for missing in dependent(action):
+        site.be(allow(), deny(missing, target))
+        assert f"perform: {missing} on resource: {target} " in site.refusal(operation, **request)
 
 
 VALUES = {

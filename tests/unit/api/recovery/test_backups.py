@@ -2,6 +2,11 @@
 
 from typing import Any
 
+import pytest
+
+from hashrange.model.jobs import JobRecord, job_id
+from hashrange.storage.backups import BackupStore
+from hashrange.storage.jobs import JobStore
 from tests.harness.protected import TABLE, ProtectedTable
 
 DAY = 86_400.0
@@ -155,4 +160,63 @@ def test_wrong_names_are_refused(table: ProtectedTable) -> None:
     other = ARN.replace("000000000000", "111111111111")
     assert table.refusal("DescribeBackup", BackupArn=other) == (
         "AccessDeniedException: Access is denied"
+    )
+
+
+def crowd(table: ProtectedTable, kind: str, account: str, count: int) -> None:
+    """Have jobs under way that never end, as far as the server knows."""
+    store = JobStore(table.database.engine)
+    for number in range(count):
+        job = JobRecord(
+            id=job_id(table.clock.now(), f"{number:08x}"),
+            kind=kind,
+            account=account,
+            region="us-east-1",
+            arn="",
+            created_at=table.clock.now(),
+            request={},
+        )
+        table.runner.run(store.start(job, {}))
+
+
+def test_fifty_backups_and_restores_at_a_time(
+    table: ProtectedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arn = create(table)
+    describe(table, arn)
+    monkeypatch.setattr(table.database, "do_due_work", nothing)
+    for kind in ("backup", "restore"):
+        crowd(table, kind, "000000000000", 49)
+        crowd(table, kind, "111111111111", 5)
+    create(table, "fiftieth")
+    restore = {"BackupArn": arn, "TargetTableName": "fiftieth"}
+    table.call("RestoreTableFromBackup", **restore)
+    message = (
+        "LimitExceededException: Subscriber limit exceeded: Only 50 {} operations can be in "
+        "progress at the same time"
+    )
+    refused = table.refusal("CreateBackup", TableName=TABLE, BackupName="one-more")
+    assert refused == message.format("backup")
+    restore["TargetTableName"] = "one-more"
+    refused = table.refusal("RestoreTableFromBackup", **restore)
+    assert refused == message.format("restore")
+
+
+async def nothing() -> None:
+    """Do no background work."""
+
+
+def test_a_backup_that_no_job_makes_is_forgotten(table: ProtectedTable) -> None:
+    arn = create(table)
+    describe(table, arn)
+    backups = BackupStore(table.database.engine)
+    id = arn.rpartition("/")[2]
+    backup = table.runner.run(backups.find("000000000000", "us-east-1", id, TABLE))
+    assert backup is not None
+    backup.is_available = False
+    table.runner.run(backups.change(backup, lambda _: backup))
+    assert describe(table, arn)["BackupDetails"]["BackupStatus"] == "CREATING"
+    table.clock.advance(61)
+    assert table.refusal("DescribeBackup", BackupArn=arn) == (
+        f"BackupNotFoundException: Backup not found: {arn}"
     )

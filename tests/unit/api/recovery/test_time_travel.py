@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.api.recovery.time_travel import parse_time
+from hashrange.clock import parse_time
 from tests.harness.protected import TABLE, ProtectedTable, key_of
 
 Model = dict[tuple[str, int], dict[str, Any]]
@@ -107,8 +107,9 @@ def test_what_cannot_be_read_at_an_earlier_time_is_refused(table: ProtectedTable
         "ValidationException: X-Hashrange-At is a time such as 2026-01-31T12:00:00Z, or seconds "
         "since 1970, not yesterday"
     )
-    assert table.refusal("PutItem", now, TableName=TABLE, Item=key_of("a", 1)) == (
-        "ValidationException: X-Hashrange-At is for GetItem, Query and Scan, not for PutItem"
+    assert table.refusal("UpdateItem", now, TableName=TABLE, Key=key_of("a", 1)) == (
+        "ValidationException: X-Hashrange-At is for GetItem, Query, Scan, PutItem and DeleteItem, "
+        "not for UpdateItem"
     )
     assert table.refusal("Scan", now - 1, TableName=TABLE) == (
         "InvalidRestoreTimeException: The time 2023-11-14T22:13:29.000+00:00 is not between "

@@ -53,6 +53,30 @@ def music(dynamodb_server, shell):
     return shell
 
 
+def test_a_table_is_made_with_its_keys_and_can_be_used_at_once(shell, dynamodb_server):
+    assert shell("create", "Songs", "artist", "year:N") == (0, "", "")
+    assert shell("put", "Songs", '{"artist": "Nina", "year": 1965}') == (0, "", "")
+    assert shell("get", "Songs", "Nina", "1965")[0] == 0
+    table = dynamodb_server.client().describe_table(TableName="Songs")["Table"]
+    assert table["KeySchema"] == [
+        {"AttributeName": "artist", "KeyType": "HASH"},
+        {"AttributeName": "year", "KeyType": "RANGE"},
+    ]
+    assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert shell("create", "Names", "id") == (0, "", "")
+    status, _, complaint = shell("create", "Names", "id")
+    assert (status, complaint.split(":")[1].strip()) == (1, "ResourceInUseException")
+
+
+@pytest.mark.parametrize("key", ["year:X", ":N", "a:b:"])
+def test_a_key_of_no_type_is_refused(shell, key):
+    status, _, complaint = shell("create", "Songs", key)
+    assert (status, complaint) == (
+        2,
+        f"hashrange: {key}: a key is NAME, NAME:S, NAME:N or NAME:B\n",
+    )
+
+
 def test_tables_and_their_descriptions(music):
     _, listed, _ = music("tables", "--output", "json")
     (table,) = json.loads(listed)
@@ -126,7 +150,7 @@ def test_mistakes_have_status_2_and_refusals_status_1(music):
 
 def test_a_server_that_does_not_answer_is_named(shell, monkeypatch):
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    status, _, complaint = shell("tables", "--endpoint", "http://127.0.0.1:1")
+    status, _, complaint = shell("tables", "--endpoint-url", "http://127.0.0.1:1")
     assert status == 1
     assert "http://127.0.0.1:1" in complaint
 

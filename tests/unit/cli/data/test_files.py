@@ -2,13 +2,15 @@
 
 import gzip
 import io
+from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from hashrange.cli.data import commands
 from hashrange.cli.main import build_parser
 
-ITEMS = [
+ITEMS: list[dict[str, Any]] = [
     {
         "k": {"S": 'a,"b"\n'},
         "n": {"N": "1.25"},
@@ -72,6 +74,18 @@ def test_csv_has_a_column_for_each_attribute_and_reads_texts(client, shell):
         "x": {"k": {"S": "x"}},
         "y": {"k": {"S": "y"}, "note": {"S": "hello"}},
     }
+
+
+def test_parquet_is_written_to_files_only(shell, tmp_path):
+    path = tmp_path / "items.parquet"
+    assert shell("export", "source", str(path), "--form", "parquet")[0] == 0
+    table = pyarrow.parquet.read_table(path)
+    assert table.column_names[0] == "k"
+    assert sorted(table.column("k").to_pylist()) == sorted(item["k"]["S"] for item in ITEMS)
+    status, _, told = shell("export", "source", "-", "--form", "parquet")
+    assert (status, "Parquet is written to a file" in told) == (2, True)
+    status, _, told = shell("export", "source", "/nowhere/x.parquet", "--form", "parquet")
+    assert (status, "cannot write /nowhere/x.parquet" in told) == (2, True)
 
 
 def test_the_last_of_two_items_with_one_key_counts(client, shell):

@@ -31,6 +31,8 @@ def discard(condition=RETRIES_EXHAUSTED):
 class FakeFunctions:
     """Functions that answer with the given outcomes."""
 
+    meter = None
+
     def __init__(self, *outcomes):
         self.outcomes = list(outcomes)
         self.events = []

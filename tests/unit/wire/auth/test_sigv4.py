@@ -303,6 +303,9 @@ class ChangingKeys:
         self.version = 1
         self.keys = keys_of("AKID")
 
+    def freshness(self):
+        return (lambda: self.version), self.version
+
     def find(self, access_key, token):
         return self.keys.find(access_key, token)
 

@@ -23,6 +23,7 @@ def small_bounds(monkeypatch):
     """Split whatever has more than a few values, so that tests need no megabytes."""
     monkeypatch.setattr(large_json, "_AT_ONCE_MAX", 4)
     monkeypatch.setattr(large_json, "_COUNT_MAX", 12)
+    monkeypatch.setattr(large_json, "_GROUP_BYTES", 10)
     monkeypatch.setattr(large_json, "LIST_MEMBERS_MAX", 40)
 
 
@@ -105,6 +106,18 @@ def test_what_is_no_object_is_refused(body):
 def test_the_last_of_two_members_with_one_name_counts():
     body = b'{"a":[1,2,3,4,5,6,7],"a":[1,2,3,4,5,6,7,8]}'
     assert decoded(body) == {"a": [1, 2, 3, 4, 5, 6, 7, 8]}
+
+
+def test_more_lists_and_maps_than_an_item_has_room_for_are_refused_before_they_are_made():
+    lists = b'{"a":[' + b'{"L":[]},' * 6 + b'{"L":[]}]}'
+    with pytest.raises(ValidationException, match="Item size has exceeded"):
+        decoded(lists)
+    assert len(decoded(lists.replace(b'"L"', b'"S"'))["a"]) == 7
+
+
+def test_a_part_of_an_item_nested_too_deep_is_refused():
+    with pytest.raises(ValidationException, match="Item size has exceeded"):
+        decoded(b'{"a":' + b'{"a":' * 7 + b"[" * 90 + b"1,1,1,1,1,1" + b"]" * 90 + b"}" * 8)
 
 
 def test_nesting_without_end_is_refused():

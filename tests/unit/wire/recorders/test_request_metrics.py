@@ -85,6 +85,20 @@ def test_more_requests_than_a_cell_holds_are_all_counted():
     assert site.written()["ConsumedWriteCapacityUnits", 6000] == (1500, 1500)
 
 
+def test_requests_with_other_units_or_with_indexes_between_are_counted_exactly():
+    site = Site()
+    plain = [1.0, 1.0, 2.0, 1.0, 3.0, 2.0]
+    for units in plain:
+        site.record("PutItem", consumed=[("Music", None, 0.0, units)])
+        site.record("PutItem", consumed=[("Music", None, 0.0, 5.0), ("Music", "i", 0.0, 7.0)])
+    site.record("PutItem", consumed=[])
+    written = site.written()
+    total = sum(plain) + 5.0 * len(plain)
+    assert written["ConsumedWriteCapacityUnits", 6000] == (2 * len(plain), total)
+    assert written["ConsumedWriteCapacityUnits", "i", 6000] == (len(plain), 7.0 * len(plain))
+    assert written["SuccessfulRequestLatency", "PutItem", 6000][0] == 2 * len(plain) + 1
+
+
 def test_a_batch_counts_for_each_of_its_tables():
     site = Site()
     consumed = [("Music", None, 1.0, 0.0), ("Books", None, 2.5, 0.0)]

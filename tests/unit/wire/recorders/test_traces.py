@@ -1,8 +1,5 @@
 """Spans of requests, and the traces that they continue; a stand-in of a collector receives them."""
 
-import http.server
-import threading
-
 import boto3
 import pytest
 
@@ -10,6 +7,7 @@ from hashrange.api.scope import IN_PROCESS, RequestScope
 from hashrange.clock import VirtualClock
 from hashrange.wire.recorders.traces import Traces
 from tests.harness import server
+from tests.harness.collector import collector
 
 memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
@@ -69,35 +67,17 @@ def test_a_collector_receives_spans_over_otlp():
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    got = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            got.append((self.path, body))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format, *arguments):
-            pass
-
-    listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        collector = f"http://127.0.0.1:{listening.server_port}"
-        with server.hashrange("--otlp-endpoint", collector) as url:
-            boto3.client(
-                "dynamodb",
-                endpoint_url=url,
-                region_name="us-east-1",
-                aws_access_key_id="local",
-                aws_secret_access_key="local",
-            ).list_tables()
-    finally:
-        listening.shutdown()
-        thread.join()
-        listening.server_close()
+    with (
+        collector() as (address, got),
+        server.hashrange("--otlp-endpoint", address, "--metrics", "off") as url,
+    ):
+        boto3.client(
+            "dynamodb",
+            endpoint_url=url,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        ).list_tables()
     (path, body), *_ = got
     assert path == "/v1/traces"
     found = ExportTraceServiceRequest.FromString(body)

@@ -4,17 +4,24 @@ body    := {chunk} "0" [extension] CRLF {trailer} [CRLF]
 chunk   := size in hexadecimal [extension] CRLF content CRLF
 trailer := name ":" value CRLF
 
-Extensions hold signatures of chunks, which are not looked at: the signature of the request covers
-its head, and a checksum in the trailer covers the content.
+An extension may hold the signature of its chunk: ";chunk-signature=" and hexadecimal digits.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from hashrange.errors import SerializationException
 
 _SIZE_DIGITS_MAX: Final = 8
+_SIGNATURE: Final = b"chunk-signature="
+
+
+class Chunk(NamedTuple):
+    """A chunk, and its signature, which is empty if there is none."""
+
+    content: bytes
+    signature: bytes
 
 
 def is_chunked(coding: bytes) -> bool:
@@ -24,25 +31,39 @@ def is_chunked(coding: bytes) -> bool:
 
 def read_chunks(body: bytes) -> tuple[bytes, dict[bytes, bytes]]:
     """Return the content of a body, and its trailers by their names in lower case."""
-    parts: list[bytes] = []
+    chunks, trailers = split_chunks(body)
+    return b"".join([chunk.content for chunk in chunks]), trailers
+
+
+def split_chunks(body: bytes) -> tuple[list[Chunk], dict[bytes, bytes]]:
+    """Return the chunks of a body, the empty one at the end included, and its trailers."""
+    chunks: list[Chunk] = []
     position = 0
     while True:
         end = body.find(b"\r\n", position)
-        text = body[position:end].partition(b";")[0].strip()
+        text, _, extension = body[position:end].partition(b";")
+        text = text.strip()
         if end < 0 or not text or len(text) > _SIZE_DIGITS_MAX:
             raise _malformed()
         try:
             size = int(text, 16)
         except ValueError:
             raise _malformed() from None
+        if size < 0:
+            raise _malformed()
         position = end + 2
+        chunks.append(Chunk(body[position : position + size], _signature(extension)))
         if not size:
-            return b"".join(parts), _read_trailers(body[position:])
-        parts.append(body[position : position + size])
+            return chunks, _read_trailers(body[position:])
         position += size
         if body[position : position + 2] != b"\r\n":
             raise _malformed()
         position += 2
+
+
+def _signature(extension: bytes) -> bytes:
+    extension = extension.strip()
+    return extension[len(_SIGNATURE) :] if extension.startswith(_SIGNATURE) else b""
 
 
 def _read_trailers(text: bytes) -> dict[bytes, bytes]:

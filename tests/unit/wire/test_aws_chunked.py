@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.errors import SerializationException
-from hashrange.wire.protocols.aws_chunked import is_chunked, read_chunks
+from hashrange.wire.aws_chunked import is_chunked, read_chunks
 
 
 def test_chunks_are_joined_and_trailers_named():

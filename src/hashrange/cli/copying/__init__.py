@@ -1,0 +1,1 @@
+"""`hashrange copy`: a table from one DynamoDB endpoint to another."""
