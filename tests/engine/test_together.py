@@ -16,6 +16,7 @@ import pytest
 from hashrange.engine.base import Changes
 from hashrange.engine.sqlite.data_directory import LOG_NAME
 from hashrange.engine.sqlite.engine import SqliteEngine, acquire_directory
+from hashrange.engine.sqlite.log_check import read_salt
 from hashrange.engine.sqlite.log_sync import open_file
 from hashrange.engine.sqlite.shared_state import SHARED_STATE_NAME, SharedState
 from hashrange.errors import EngineError, UnknownOutcomeError
@@ -297,3 +298,29 @@ def test_the_board_has_its_room_on_disk_before_it_is_mapped(tmp_path: Path) -> N
         found = path.stat()
         assert found.st_size > 32_768
         assert found.st_blocks * 512 >= found.st_size
+
+
+async def test_a_commit_that_writes_nothing_says_nothing_of_a_log_that_others_started_again(
+    tmp_path: Path, disk: HeldLog
+) -> None:
+    with directory(tmp_path, disk):
+        idle = open_engine(tmp_path, disk)
+        busy = SqliteEngine.open(
+            tmp_path, writes_together=True, checkpoint_bytes=1 << 16, vfs=disk.name
+        )
+        shared = SharedState(tmp_path)
+        await idle.write(plain(creates=["t"]))
+        for number in range(50):
+            await idle.write(put("t", b"%d" % number, bytes(1000)))
+        with (tmp_path / LOG_NAME).open("rb") as log:
+            first = salt = read_salt(log.fileno())
+            frames = shared.synced_frames(first)
+            while salt == first:
+                await busy.write(put("t", b"key", os.urandom(8)))  # the same value writes nothing
+                salt = read_salt(log.fileno())
+            await idle.write(plain(deletes=[("t", b"absent")]))
+            assert read_salt(log.fileno()) == salt
+        assert 0 < shared.synced_frames(salt) < frames
+        shared.close()
+        await idle.close()
+        await busy.close()

@@ -30,6 +30,7 @@ from hashrange.wire.http.connection import Connection
 from hashrange.wire.http.listener import SharedListener
 from hashrange.wire.http.loop_turn import LoopTurn
 from tests.harness.held_loop import held_loop
+from tests.harness.tracing import traced_factor
 from tests.wire.conftest import Client
 from tests.wire.test_held_loop import unit_seconds
 
@@ -238,7 +239,7 @@ def check(place: Place, work: Callable[[], object]) -> None:
     while len(seen) < ATTEMPTS:
         with place.reader(), held_loop(REQUESTS) as holds:
             work()
-        slowness = max(1.0, unit_seconds() / UNIT_SECONDS)
+        slowness = max(1.0, unit_seconds() / UNIT_SECONDS) * traced_factor()
         longest = holds.longest_seconds / slowness
         share = holds.share_below(SHORT_SECONDS * slowness)
         if longest < LONGEST_SECONDS and share > SHORT_SHARE:

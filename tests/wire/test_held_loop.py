@@ -18,6 +18,7 @@ import pytest
 from hashrange.server_process import calm_collector
 from hashrange.testing import serve
 from tests.harness.held_loop import held_loop
+from tests.harness.tracing import traced_factor
 from tests.wire.conftest import Client, post
 
 DENSE_ITEMS = 3
@@ -152,7 +153,7 @@ def test_no_request_holds_the_event_loop(port: int, name: str) -> None:
     request = post(operation, make())
     client = Client(port)
     client.socket.settimeout(60)
-    bound = FACTOR * unit_seconds()
+    bound = FACTOR * unit_seconds() * traced_factor()
     longest: list[float] = []
     while len(longest) < ATTEMPTS and min(longest, default=bound) >= bound:
         with held_loop() as holds:

@@ -57,6 +57,7 @@ class Checkpoints:
         "_shared",
         "frames",
         "is_copied",
+        "written_frames",
     )
 
     def __init__(
@@ -76,6 +77,8 @@ class Checkpoints:
         # In the log after the last commit of this process, and when the last checkpoint began.
         self.frames = 0
         self._frames_before = 0
+        # The first, or 0 if the commit wrote nothing: then others may have started the log again.
+        self.written_frames = 0
         self._is_copying = False
         self._pace = LogPace()
         # Whether the next one to commit is to finish the checkpoint.
@@ -85,10 +88,14 @@ class Checkpoints:
         """Have SQLite tell how long the log is after each commit of a connection."""
         connection.set_wal_hook(self._note_log)
 
+    def expect_commit(self) -> None:
+        """Forget what the last commit wrote, since the next one may turn out to write nothing."""
+        self.written_frames = 0
+
     def _note_log(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
         if frames < self.frames:
             self._frames_before = 0  # the log has started again from its beginning
-        self.frames = frames
+        self.frames = self.written_frames = frames
         return apsw.SQLITE_OK
 
     def begin(self) -> bool:

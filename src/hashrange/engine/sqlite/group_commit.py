@@ -355,6 +355,7 @@ class GroupCommit:
                 batch.number += 1
                 keys = None if batch.has_dropped else batch.keys
                 self._shared.begin_commit(batch.number, keys)
+            self._checkpoints.expect_commit()
             cursor.execute("COMMIT")
         except apsw.FullError as error:
             # The commit frame is written last, so a log that ran out of room does not have it.
@@ -365,7 +366,7 @@ class GroupCommit:
             return translated(error) if self._fence() else UnknownOutcomeError(str(error))
         if self._log_mark is not None:
             batch.log_salt = self._log_mark.salt()
-            batch.log_frames = self._checkpoints.frames
+            batch.log_frames = self._checkpoints.written_frames
         self._batch_writer.note_commit(cursor, batch)
         return None
 
